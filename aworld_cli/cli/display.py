@@ -1,0 +1,96 @@
+"""The live display: a progress bar on a terminal, a line every few seconds elsewhere. All of it on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import TimeRemainingColumn as RemainingColumn
+
+from aworld_cli.cli import output
+from aworld_cli.report.tables import stage_line
+from aworld_cli.run.summary import StageSummary
+from aworld_cli.trainer.base import StageProgress
+
+PLAIN_SECONDS = 5.0
+
+
+class Display:
+    """A `Listener` and a context manager; the terminal is as it was when it ends."""
+
+    def __init__(self) -> None:
+        self._console = output.console(stderr=True)
+        self._live = sys.stderr.isatty()
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[figures]}"),
+            TimeElapsedColumn(),
+            RemainingColumn(),
+            console=self._console,
+            transient=True,
+            refresh_per_second=4,
+        )
+        self._task: TaskID | None = None
+        self._name = ""
+        self._said = 0.0
+
+    def __enter__(self) -> Display:
+        if self._live:
+            self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._progress.stop()
+
+    def stage_started(self, name: str, kind: str, total: int | None) -> None:
+        """Show a fresh bar."""
+        self._name = name
+        self._said = time.monotonic()
+        if self._live:
+            self._drop()
+            self._task = self._progress.add_task(f"{name:>10}", total=total, figures="starting")
+        else:
+            count = "" if total is None else f" of {total:,} episodes"
+            self._console.print(f"{name}: {kind}{count} begins", markup=False)
+
+    def stage_progress(self, progress: StageProgress) -> None:
+        """Move the bar, or write a line when some seconds have passed."""
+        figures = "  ".join(f"{key} {_short(value)}" for key, value in progress.figures.items())
+        text = f"{progress.note}  {figures}".strip()
+        if self._live:
+            if self._task is not None:
+                self._progress.update(
+                    self._task, completed=progress.done, total=progress.total, figures=text, refresh=False
+                )
+        elif time.monotonic() - self._said >= PLAIN_SECONDS:
+            self._said = time.monotonic()
+            self._console.print(
+                f"{self._name}: {progress.done:,}/{progress.total:,}  {text}", markup=False, soft_wrap=True
+            )
+
+    def stage_finished(self, summary: StageSummary, *, resumed: bool) -> None:
+        """Leave one line that stays."""
+        self._drop()
+        self._console.print(stage_line(summary) + ("  (done before)" if resumed else ""), markup=False, soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """Write a line above the bar."""
+        self._console.print(text, markup=False, soft_wrap=True)
+
+    def _drop(self) -> None:
+        if self._live and self._task is not None:
+            self._progress.remove_task(self._task)
+            self._task = None
+
+
+def _short(value: float) -> str:
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

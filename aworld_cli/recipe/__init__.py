@@ -1,0 +1,1 @@
+"""Recipes: the YAML file, its strict model, and where every value stands in the file."""

@@ -1,0 +1,1 @@
+"""Runs: one execution of a recipe, and its directory."""

@@ -1,0 +1,154 @@
+"""A stage that collects: episodes go out to the runtime, trajectories come back into the journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from aworld_cli.environment.base import Task
+from aworld_cli.model.base import Model
+from aworld_cli.model.codec import Codec
+from aworld_cli.recipe.loading import Plan, PlannedStage
+from aworld_cli.recipe.schema import CollectStage, EvalStage
+from aworld_cli.report.metrics import Tally
+from aworld_cli.run.summary import StageSummary
+from aworld_cli.runtime.base import Episode, Runtime
+from aworld_cli.runtime.episode import EpisodeRunner
+from aworld_cli.seeds import derive_seed
+from aworld_cli.tool.base import StdioServer
+from aworld_cli.tool.toolset import ToolSet
+from aworld_cli.trainer.base import StageProgress
+from aworld_cli.trajectory.journal import Journal, read_journal
+
+if TYPE_CHECKING:
+    from aworld_cli.run.execute import Run
+
+_PROGRESS_SECONDS = 0.1
+
+
+async def collect(
+    run: Run, stage: PlannedStage, spec: CollectStage, model: Model, policy: Model | None
+) -> StageSummary:
+    """Run the stage's episodes that have no settled record yet, and summarise all of them.
+
+    Args:
+        policy: the recipe's own model, when another one (a teacher) acts in this stage: the teacher's text is then
+            recorded as the tokens that it has under the policy's template.
+    """
+    tasks = run.tasks(stage, spec.split, spec.tasks)
+    tally = Tally([(task.id, task.hash) for task in tasks], spec.samples)
+    path = run.directory.stage(stage.directory) / "trajectories.jsonl"
+    for record in read_journal(path):
+        tally.add(record)
+    settled = tally.settled()
+    total = len(tasks) * spec.samples
+    run.listener.stage_started(stage.name, stage.key, total)
+    if len(settled) < total:
+        await _run_episodes(run, stage, spec, model, policy, tasks, tally, settled)
+    ks = spec.k if isinstance(spec, EvalStage) else (1,)
+    return StageSummary(
+        name=stage.name,
+        kind=stage.key,
+        seconds=0.0,
+        counts=tally.counts(),
+        metrics={key: value.to_json() for key, value in tally.metrics(ks).items()},
+        totals=dict(tally.totals()),
+        samples=spec.samples,
+        model=model.name,
+    )
+
+
+async def _run_episodes(
+    run: Run,
+    stage: PlannedStage,
+    spec: CollectStage,
+    model: Model,
+    policy: Model | None,
+    tasks: Sequence[Task],
+    tally: Tally,
+    settled: set[tuple[str, str, int]],
+) -> None:
+    codec = await policy_codec(policy)
+    runtime: Runtime = run.plan.runtime.registered.factory()(run.plan.runtime.config)
+    agent = run.plan.agent.registered.factory()(run.plan.agent.config)
+    stage_seed = derive_seed(run.plan.recipe.seed, "stage", stage.name)
+    total = len(tasks) * spec.samples
+    progress = _Progress(run, tally, total, len(settled))
+    try:
+        async with ToolSet(tool_servers(run.plan), run.directory.logs) as tools:
+            await model.start()
+            runner = EpisodeRunner(
+                environment=run.environment,
+                agent=agent,
+                model=model,
+                tools=tools,
+                sampling=spec.sampling or run.plan.recipe.sampling,
+                codec=codec,
+            )
+            episodes = pending_episodes(tasks, spec.samples, stage_seed, settled)
+            with Journal(run.directory.stage(stage.directory) / "trajectories.jsonl") as journal:
+                async for trajectory in runtime.run(episodes, runner.run):
+                    record = trajectory.to_json()
+                    journal.append(record)
+                    tally.add(record)
+                    progress.advance(record)
+    finally:
+        await model.close()
+
+
+def pending_episodes(
+    tasks: Sequence[Task], samples: int, seed: int, settled: set[tuple[str, str, int]]
+) -> Iterator[Episode]:
+    """Yield the episodes that are not settled; an episode's seed depends on the stage, the task and the sample."""
+    for task in tasks:
+        for sample in range(samples):
+            if (task.id, task.hash, sample) not in settled:
+                yield Episode(task, sample, derive_seed(seed, task.id, sample))
+
+
+async def policy_codec(policy: Model | None) -> Codec | None:
+    """Return the template and tokens of a policy that has a checkpoint."""
+    ensure = getattr(policy, "ensure_checkpoint", None)
+    return None if ensure is None else Codec(await ensure())
+
+
+def tool_servers(plan: Plan) -> list[StdioServer]:
+    """Return the recipe's tool servers."""
+    return [tool.registered.factory()(tool.config) for tool in plan.tools]
+
+
+class _Progress:
+    """Reports at most ten times a second, so that watching costs nothing that counts."""
+
+    def __init__(self, run: Run, tally: Tally, total: int, done: int) -> None:
+        self.run = run
+        self.tally = tally
+        self.total = total
+        self.done = done
+        self.correct = self.graded = self.errors = self.tokens = 0
+        self.reward = 0.0
+        self.began = self.last = time.monotonic()
+        self.skipped = done
+
+    def advance(self, record: dict[str, Any]) -> None:
+        self.done += 1
+        grade = record.get("grade")
+        if grade is not None:
+            self.graded += 1
+            self.reward += grade["reward"]
+            self.correct += bool(grade["correct"])
+        self.errors += record["outcome"] == "error"
+        self.tokens += sum(turn["completion_tokens"] for turn in record["turns"])
+        now = time.monotonic()
+        if now - self.last < _PROGRESS_SECONDS and self.done < self.total:
+            return
+        self.last = now
+        seconds = max(now - self.began, 1e-9)
+        figures = {
+            "episodes/s": (self.done - self.skipped) / seconds,
+            "tokens/s": self.tokens / seconds,
+            "reward": self.reward / max(self.graded, 1),
+            "errors": float(self.errors),
+        }
+        self.run.listener.stage_progress(StageProgress(self.done, self.total, figures))

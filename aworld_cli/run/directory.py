@@ -1,0 +1,132 @@
+"""A run's directory: made once, written by one process at a time, enough to go on from after a kill."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from aworld_cli.errors import MachineError, UsageError
+
+SCHEMA_VERSION = 1
+
+
+class RunDirectory:
+    """Paths of a run, and its lock.
+
+    Use `create` or `open`; both take the lock, which the process holds until `close` or its death.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: IO[str] | None = None
+
+    @classmethod
+    def create(cls, parent: Path, name: str) -> RunDirectory:
+        """Make `parent/<utc>-<name>` and lock it.
+
+        Raises:
+            MachineError: the directory cannot be made.
+        """
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        for number in range(1, 1_000):
+            path = parent / (f"{stamp}-{name}" if number == 1 else f"{stamp}-{name}-{number}")
+            try:
+                path.mkdir(parents=True)
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise MachineError(
+                    f"{path}: cannot be made: {error.strerror}; choose another place with --runs-dir"
+                ) from error
+            run = cls(path)
+            run._take_lock()
+            return run
+        raise MachineError(f"{parent}: too many runs called {stamp}-{name}")
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """Lock an existing run.
+
+        Raises:
+            UsageError: it is not a run directory, or another process writes it.
+        """
+        run = cls(path.resolve())
+        if not run.lock_file.is_file():
+            raise UsageError(f"{path}: not a run directory (it holds no lock.json)")
+        run._take_lock()
+        return run
+
+    def _take_lock(self) -> None:
+        lock = (self.path / ".lock").open("a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            lock.close()
+            raise UsageError(f"{self.path}: another process is writing this run; wait for it, or stop it") from error
+        self._lock = lock
+
+    def close(self) -> None:
+        """Release the lock."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    @property
+    def lock_file(self) -> Path:
+        """The resolved recipe with versions and seeds; secrets only as references."""
+        return self.path / "lock.json"
+
+    @property
+    def logs(self) -> Path:
+        """Where processes of this run write what they print."""
+        return self.path / "logs"
+
+    @property
+    def summary_file(self) -> Path:
+        """What the run came to."""
+        return self.path / "summary.json"
+
+    def stage(self, directory: str) -> Path:
+        """The folder of one stage."""
+        return self.path / "stages" / directory
+
+    def checkpoint(self, stage: str) -> Path:
+        """Where a stage that trains leaves its Hugging Face directory."""
+        return self.path / "checkpoints" / stage / "hf"
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file whole or not at all.
+
+    Raises:
+        MachineError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(value, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file that `write_json` wrote; None when it is not there.
+
+    Raises:
+        UsageError: it is damaged.
+    """
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from error

@@ -1,0 +1,239 @@
+"""Runs a plan's stages in order, skipping what an earlier process of the same run has finished."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from aworld_cli.environment.base import Environment, Task
+from aworld_cli.errors import AWorldError, RecipeError
+from aworld_cli.model.base import Model, ModelContext
+from aworld_cli.recipe.environment import dotted
+from aworld_cli.recipe.keep import compile_keep
+from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
+from aworld_cli.recipe.schema import CollectStage, SftStage, TrainerStage, TrainStage
+from aworld_cli.run.collect import collect
+from aworld_cli.run.directory import RunDirectory, read_json, write_json
+from aworld_cli.run.progress import Listener
+from aworld_cli.run.summary import StageSummary, Status, run_summary
+from aworld_cli.seeds import derive_seed
+from aworld_cli.trainer.base import Trainer, TrainerContext
+from aworld_cli.trajectory.journal import read_journal
+
+
+class Run:
+    """One process's share of a run.
+
+    Args:
+        plan: what to do.
+        directory: where, locked by this process.
+        listener: hears how it goes.
+    """
+
+    def __init__(self, plan: Plan, directory: RunDirectory, listener: Listener) -> None:
+        self.plan = plan
+        self.directory = directory
+        self.listener = listener
+        self.shared: dict[str, Any] = {}
+        self.checkpoint: Path | None = None
+        self.summaries: list[StageSummary] = []
+        self._started = time.monotonic()
+        self._environment: Environment | None = None
+        self._trainers: dict[str, Trainer] = {}
+        self._preparing: dict[str, asyncio.Task[None]] = {}
+
+    async def execute(self) -> list[StageSummary]:
+        """Run every stage that is not done yet, and keep `summary.json` up to date.
+
+        Raises:
+            AWorldError: a stage cannot go on; what is recorded stays, and the run can be resumed.
+        """
+        self._check_splits()
+        self._save("running")
+        status: Status = "failed"
+        try:
+            self._prepare_trainers()
+            for stage in self.plan.stages:
+                done = self._finished(stage)
+                summary = done or await self._stage(stage)
+                self.summaries.append(summary)
+                if summary.checkpoint is not None:
+                    self.checkpoint = self.directory.path / summary.checkpoint
+                self._save("running")
+                self.listener.stage_finished(summary, resumed=done is not None)
+            status = "done"
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            status = "stopped"
+            raise
+        finally:
+            await self._close()
+            self._save(status)
+        return self.summaries
+
+    # -- one stage --------------------------------------------------------------------------------------------
+
+    def _finished(self, stage: PlannedStage) -> StageSummary | None:
+        value = read_json(self.directory.stage(stage.directory) / "summary.json")
+        summary = None if value is None else StageSummary.from_json(value)
+        if summary is not None and isinstance(stage.spec, CollectStage) and summary.errors:
+            return None  # failed for infrastructure reasons: those episodes are run again
+        return summary
+
+    async def _stage(self, stage: PlannedStage) -> StageSummary:
+        started = time.monotonic()
+        if isinstance(stage.spec, CollectStage):
+            chosen = stage.model or self.plan.model
+            model = self.model(chosen, None if stage.model else self.checkpoint)
+            policy = self.model(self.plan.model, self.checkpoint) if stage.model else None
+            summary = await collect(self, stage, stage.spec, model, policy)
+        else:
+            assert isinstance(stage.spec, TrainerStage)
+            summary = await self._train(stage, stage.spec)
+        summary = StageSummary(
+            **{
+                **{key: getattr(summary, key) for key in StageSummary.__dataclass_fields__},
+                "seconds": time.monotonic() - started,
+            }
+        )
+        write_json(self.directory.stage(stage.directory) / "summary.json", summary.to_json())
+        return summary
+
+    async def _train(self, stage: PlannedStage, spec: TrainerStage) -> StageSummary:
+        self.listener.stage_started(stage.name, stage.key, None)
+        context = self._trainer_context(stage, await self._starting_checkpoint())
+        preparing = self._preparing.pop(stage.name, None)
+        if preparing is not None:
+            await preparing
+        result = await self._trainer(stage).train(context)
+        return StageSummary(
+            name=stage.name,
+            kind=stage.key,
+            seconds=0.0,
+            counts=result.counts,
+            totals={"steps": result.steps, **{key: round(value, 6) for key, value in result.metrics.items()}},
+            checkpoint=str(context.output.relative_to(self.directory.path)),
+        )
+
+    # -- components -------------------------------------------------------------------------------------------
+
+    def model(self, chosen: Chosen, checkpoint: Path | None) -> Model:
+        """Make a model; `checkpoint` takes the place of its own weights."""
+        context = ModelContext(
+            run_dir=self.directory.path,
+            seed=self.plan.recipe.seed,
+            checkpoint=checkpoint,
+            corpus=self.environment.corpus,
+            shared=self.shared,
+        )
+        made: Model = chosen.registered.factory()(chosen.config, context)
+        return made
+
+    @property
+    def environment(self) -> Environment:
+        """The recipe's environment."""
+        if self._environment is None:
+            chosen = self.plan.environment
+            self._environment = chosen.registered.factory()(chosen.config)
+        assert self._environment is not None
+        return self._environment
+
+    def _trainer(self, stage: PlannedStage) -> Trainer:
+        if stage.name not in self._trainers:
+            assert stage.trainer is not None
+            self._trainers[stage.name] = stage.trainer.registered.factory()(stage.trainer.config)
+        return self._trainers[stage.name]
+
+    async def _starting_checkpoint(self) -> Path:
+        if self.checkpoint is not None:
+            return self.checkpoint
+        model = self.model(self.plan.model, None)
+        ensure = getattr(model, "ensure_checkpoint", None)
+        if ensure is None:
+            where = self.plan.document.where(("model",))
+            raise RecipeError(
+                f"{where}: model: {self.plan.model.registered.component.name} has no weights of its own to train; "
+                "use a model with a checkpoint, such as `local`"
+            )
+        found: Path = await ensure()
+        return found
+
+    def _trainer_context(self, stage: PlannedStage, checkpoint: Path) -> TrainerContext:
+        spec = stage.spec
+        return TrainerContext(
+            plan=self.plan,
+            stage=stage.name,
+            stage_dir=self.directory.stage(stage.directory),
+            checkpoint=checkpoint,
+            output=self.directory.checkpoint(stage.name),
+            seed=derive_seed(self.plan.recipe.seed, "stage", stage.name) % 2**31,
+            logs=self.directory.logs,
+            records=lambda: self._kept(spec) if isinstance(spec, SftStage) else (),
+            tasks=lambda: self.tasks(stage, spec.split, spec.tasks) if isinstance(spec, TrainStage) else [],
+            report=self.listener.stage_progress,
+            shared=self.shared,
+        )
+
+    def _kept(self, spec: SftStage) -> Iterator[dict[str, Any]]:
+        """Yield the last record of each episode of the source stage that `keep` keeps."""
+        source = next(stage for stage in self.plan.stages if stage.name == spec.source)
+        keep = compile_keep(spec.keep)
+        latest: dict[str, dict[str, Any]] = {}
+        for record in read_journal(self.directory.stage(source.directory) / "trajectories.jsonl"):
+            if record["outcome"] in ("answered", "limit"):
+                latest[str(record["episode"])] = record
+        ordered: Iterable[str] = sorted(latest)  # the order of arrival must not matter to training
+        return (latest[key] for key in ordered if keep(latest[key]))
+
+    def tasks(self, stage: PlannedStage, split: str, limit: int | None) -> list[Task]:
+        """Return the tasks that a stage selects.
+
+        Raises:
+            RecipeError: there are none, or fewer than the recipe asks for.
+        """
+        tasks = self.environment.tasks(split, limit)
+        where = self.plan.document.where(("stages", stage.index - 1, stage.key, "tasks"))
+        key = dotted(("stages", stage.index - 1, stage.key, "tasks"))
+        if not tasks:
+            raise RecipeError(f"{where}: {key}: the split {split!r} has no tasks")
+        if limit is not None and len(tasks) < limit:
+            raise RecipeError(f"{where}: {key}: {limit} tasks are asked for, the split {split!r} has {len(tasks)}")
+        return tasks
+
+    # -- beginning and end ------------------------------------------------------------------------------------
+
+    def _check_splits(self) -> None:
+        known = list(self.environment.splits())
+        for stage in self.plan.stages:
+            split = getattr(stage.spec, "split", None)
+            if split is not None and split not in known:
+                path = ("stages", stage.index - 1, stage.key, "split")
+                raise RecipeError(
+                    f"{self.plan.document.where(path)}: {dotted(path)}: the environment has no split {split!r}; "
+                    f"it has {', '.join(known)}"
+                )
+
+    def _prepare_trainers(self) -> None:
+        for stage in self.plan.stages:
+            if stage.trainer is not None and self._finished(stage) is None:
+                context = self._trainer_context(stage, Path())
+                self._preparing[stage.name] = asyncio.create_task(self._trainer(stage).prepare(context))
+
+    async def _close(self) -> None:
+        for task in self._preparing.values():
+            task.cancel()
+        await asyncio.gather(*self._preparing.values(), return_exceptions=True)
+        for value in self.shared.values():
+            close = getattr(value, "close", None)
+            if close is not None:
+                with contextlib.suppress(Exception):
+                    await close()
+
+    def _save(self, status: Status) -> None:
+        seconds = time.monotonic() - self._started
+        value = run_summary(self.directory.path.name, status, self.summaries, seconds)
+        with contextlib.suppress(AWorldError) if status == "failed" else contextlib.nullcontext():
+            write_json(self.directory.summary_file, value)

@@ -1,0 +1,24 @@
+"""What a run tells whoever watches it; the display is one listener, tests are another."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from aworld_cli.run.summary import StageSummary
+from aworld_cli.trainer.base import StageProgress
+
+
+class Listener(Protocol):
+    """Hears of a run as it goes. Calls come often and must return at once."""
+
+    def stage_started(self, name: str, kind: str, total: int | None) -> None:
+        """A stage begins; `total` episodes or steps, None when not known yet."""
+
+    def stage_progress(self, progress: StageProgress) -> None:
+        """The stage has come further."""
+
+    def stage_finished(self, summary: StageSummary, *, resumed: bool) -> None:
+        """A stage ended; `resumed` when it had ended before this process began."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line."""

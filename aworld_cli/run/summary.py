@@ -1,0 +1,59 @@
+"""`summary.json`: what each stage came to, in the order they ran."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from aworld_cli.run.directory import SCHEMA_VERSION
+
+Status = Literal["running", "done", "stopped", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class StageSummary:
+    """One stage. `counts` sum to `selected`; `metrics` hold value, low, high and n; `totals` are plain sums."""
+
+    name: str
+    kind: str
+    seconds: float
+    counts: dict[str, int] = field(default_factory=dict)
+    metrics: dict[str, dict[str, float | int]] = field(default_factory=dict)
+    totals: dict[str, float] = field(default_factory=dict)
+    samples: int = 1
+    checkpoint: str | None = None
+    model: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "seconds": round(self.seconds, 3),
+            "counts": self.counts,
+            "metrics": self.metrics,
+            "totals": self.totals,
+            "samples": self.samples,
+            "checkpoint": self.checkpoint,
+            "model": self.model,
+        }
+
+    @staticmethod
+    def from_json(value: dict[str, Any]) -> StageSummary:
+        known = {key: value[key] for key in StageSummary.__dataclass_fields__ if key in value}
+        return StageSummary(**known)
+
+    @property
+    def errors(self) -> int:
+        """Episodes that ended in an infrastructure error or never ran."""
+        return self.counts.get("error", 0) + self.counts.get("missing", 0)
+
+
+def run_summary(run: str, status: Status, stages: list[StageSummary], seconds: float) -> dict[str, Any]:
+    """Return what `summary.json` holds."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run": run,
+        "status": status,
+        "seconds": round(seconds, 3),
+        "stages": [stage.to_json() for stage in stages],
+    }

@@ -1,0 +1,209 @@
+"""One MCP server process and the one task that opens it, serves it and closes it.
+
+MCP's cancel scopes must be left in the task that entered them, so the owner task alone opens and closes the client;
+calls come from any task. A server that dies is started again with growing pauses; the calls that were on it end in
+an `is_error` result, so that the episode can go on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aworld_cli.errors import EpisodeError, MachineError
+from aworld_cli.tool.base import StdioServer, ToolResult, ToolSpec
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp_types import CallToolResult
+
+_GUARD = str(Path(__file__).with_name("guard.py"))
+MAX_RESULT_CHARACTERS = 20_000
+RESTART_PAUSES = (0.0, 0.5, 2.0, 5.0)
+
+
+class ToolServer:
+    """A running MCP server. `start` and `close` may be called from any task.
+
+    Args:
+        spec: how to start it.
+        log: the file that takes its standard error.
+    """
+
+    def __init__(self, spec: StdioServer, log: Path) -> None:
+        self.spec = spec
+        self.log = log
+        self.tools: tuple[ToolSpec, ...] = ()
+        self.restarts = 0
+        self._client: Client | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._dead = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._restarting = asyncio.Lock()
+        self._started_at = 0.0
+
+    async def start(self) -> None:
+        """Start the process and list its tools.
+
+        Raises:
+            MachineError: it does not start or does not answer within `start_timeout` seconds.
+        """
+        if shutil.which(self.spec.command, path=self.spec.env.get("PATH")) is None:
+            raise MachineError(
+                f"tool server {self.spec.name!r}: the program {self.spec.command!r} is not found; install it, or "
+                "correct `command`"
+            )
+        self._dead, self._closing = asyncio.Event(), asyncio.Event()
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._started_at = time.monotonic()
+        self._owner = asyncio.create_task(self._own(ready), name=f"tool-server-{self.spec.name}")
+        try:
+            async with asyncio.timeout(self.spec.start_timeout):
+                await asyncio.shield(ready)
+        except TimeoutError as error:
+            await self.close()
+            seconds = f"{self.spec.start_timeout:g} s"
+            raise MachineError(
+                f"tool server {self.spec.name!r} did not answer within {seconds} of its start; see {self.log}"
+            ) from error
+        except MachineError:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Stop the process; returns when it is gone."""
+        self._closing.set()
+        owner, self._owner = self._owner, None
+        if owner is None:
+            return
+        done, _ = await asyncio.wait({owner}, timeout=5)
+        if not done:
+            owner.cancel()
+            await asyncio.wait({owner}, timeout=10)
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+        """Call a tool; whatever goes wrong with it is a result with `is_error`.
+
+        Raises:
+            EpisodeError: the server is down and cannot be brought back.
+        """
+        from mcp import MCPError
+
+        client = self._client
+        if client is None:
+            await self._revive()
+            client = self._client
+            assert client is not None
+        try:
+            async with asyncio.timeout(self.spec.call_timeout):
+                result = await client.call_tool(name, arguments)
+        except TimeoutError:
+            return ToolResult(f"{name} gave no answer within {self.spec.call_timeout:g} s", is_error=True)
+        except MCPError as error:
+            if self._connection_lost(error):
+                self._forget(client)
+                return ToolResult(f"the tool server {self.spec.name!r} died during the call", is_error=True)
+            return ToolResult(f"{name}: {error}", is_error=True)
+        except (ValueError, RuntimeError) as error:  # a result that breaks the protocol or its own schema
+            return ToolResult(f"{name} gave an unusable result: {_one_line(error)}", is_error=True)
+        return _read_result(result)
+
+    @staticmethod
+    def _connection_lost(error: Exception) -> bool:
+        return getattr(getattr(error, "error", None), "code", None) == -32000 or "closed" in str(error).lower()
+
+    def _forget(self, client: Client) -> None:
+        if self._client is client:
+            self._client = None
+            self._closing.set()
+
+    async def _revive(self) -> None:
+        async with self._restarting:
+            if self._client is not None:
+                return
+            await self.close()
+            if time.monotonic() - self._started_at > 60:
+                self.restarts = 0
+            if self.restarts >= len(RESTART_PAUSES):
+                text = f"tool server {self.spec.name!r} died {self.restarts + 1} times within a minute; see {self.log}"
+                raise EpisodeError("tool", text, retryable=False, fatal=True)
+            await asyncio.sleep(RESTART_PAUSES[self.restarts])
+            self.restarts += 1
+            try:
+                await self.start()
+            except MachineError as error:
+                raise EpisodeError("tool", str(error)) from error
+
+    async def _own(self, ready: asyncio.Future[None]) -> None:
+        try:
+            await self._serve(ready)
+        except BaseException as error:
+            self._client = None
+            if not ready.done():
+                ready.set_exception(MachineError(self._start_failure(error)))
+                ready.exception()  # retrieved here: `start` may have given up waiting
+            elif isinstance(error, asyncio.CancelledError):
+                raise
+        finally:
+            self._client = None
+
+    async def _serve(self, ready: asyncio.Future[None]) -> None:
+        from mcp import Client, StdioServerParameters
+        from mcp.client.stdio import stdio_client
+
+        guard = ["-S", "-E", _GUARD, str(os.getpid()), self.spec.command, *self.spec.args]
+        parameters = StdioServerParameters(
+            command=sys.executable, args=guard, env=dict(self.spec.env), cwd=self.spec.cwd
+        )
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("a") as errlog:
+            async with Client(stdio_client(parameters, errlog=errlog)) as client:
+                self.tools = await _list_tools(client)
+                self._client = client
+                if not ready.done():
+                    ready.set_result(None)
+                await self._closing.wait()
+                self._client = None
+
+    def _start_failure(self, error: BaseException) -> str:
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        last = ""
+        with contextlib.suppress(OSError):
+            lines = self.log.read_text(errors="replace").strip().splitlines()
+            last = f": {lines[-1]}" if lines else ""
+        return f"tool server {self.spec.name!r} did not start ({_one_line(error)}{last}); see {self.log}"
+
+
+async def _list_tools(client: Client) -> tuple[ToolSpec, ...]:
+    found: list[ToolSpec] = []
+    cursor: str | None = None
+    while True:
+        page = await client.list_tools(cursor=cursor)
+        found += [ToolSpec(tool.name, tool.description or "", dict(tool.input_schema)) for tool in page.tools]
+        cursor = page.next_cursor
+        if cursor is None:
+            return tuple(found)
+
+
+def _read_result(result: CallToolResult) -> ToolResult:
+    parts = [getattr(block, "text", None) or f"[{block.type}]" for block in result.content]
+    return ToolResult(truncate_middle("\n".join(parts), MAX_RESULT_CHARACTERS), is_error=bool(result.is_error))
+
+
+def truncate_middle(text: str, limit: int) -> str:
+    """Return `text` with its middle cut out when it is longer than `limit` characters, and a note of how much."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half:,} characters left out ...]\n{text[-half:]}"
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
