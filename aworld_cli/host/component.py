@@ -20,7 +20,8 @@ class Component:
         kind: what it is.
         name: what recipes call it (`kind: NAME`).
         summary: one line.
-        factory: `"module:attr"` of a callable `(config, context) -> component`, imported when a recipe uses it.
+        factory: `"module:attr"` of a callable `(config) -> component`, for models `(config, ModelContext)`;
+            imported when a recipe uses it.
         config: `"module:attr"` of the pydantic model of its options (strict, every field described).
     """
 

@@ -6,6 +6,7 @@ again; a line that is damaged in the middle is reported with its number and neve
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import zlib
@@ -52,11 +53,13 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(file, 1):
             if damaged is not None:
                 raise AWorldError(f"{path}:{damaged}: damaged record; restore the file, or delete that line")
+            if not line.endswith(b"\n"):
+                return  # torn: whoever writes next cuts it off, whole or not
             try:
                 yield decode_line(line)
             except ValueError:
                 damaged = number
-        if damaged is not None and line.endswith(b"\n"):
+        if damaged is not None:
             raise AWorldError(f"{path}:{damaged}: damaged record; restore the file, or delete that line")
 
 
@@ -97,7 +100,8 @@ class Journal:
             while written < len(line):
                 written += self._file.write(line[written:])
         except OSError as error:
-            self._file.truncate(start)
+            with contextlib.suppress(OSError):
+                self._file.truncate(start)
             raise MachineError(f"{self.path}: cannot be written: {error.strerror}") from error
 
     @staticmethod

@@ -1,0 +1,1 @@
+"""AWorld's toolbox: MCP servers that give agents tools."""
