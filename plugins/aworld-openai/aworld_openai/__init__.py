@@ -1,0 +1,1 @@
+"""AWorld's plugin for models behind any OpenAI-compatible chat endpoint."""
