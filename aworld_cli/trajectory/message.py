@@ -65,7 +65,7 @@ def read_tool_call(value: dict[str, Any]) -> ToolCall:
     """Read a tool call as endpoints return it: arguments as a JSON text, or already as an object."""
     function = value.get("function") or {}
     given = function.get("arguments")
-    raw = given if isinstance(given, str) else json.dumps(given)
+    raw = given if isinstance(given, str) else "" if given is None else json.dumps(given)
     return ToolCall(
         id=str(value.get("id") or ""),
         name=str(function.get("name") or ""),

@@ -24,7 +24,9 @@ class SftConfig(BaseModel):
     weight_decay: float = Field(0.0, ge=0, description="Weight decay of AdamW.")
     beta2: float = Field(0.98, gt=0, lt=1, description="AdamW's second moment decay.")
     grad_clip: float = Field(1.0, gt=0, description="Largest norm of the gradient.")
-    threads: int = Field(2, ge=1, le=256, description="CPU threads.")
+    threads: int = Field(
+        1, ge=1, le=256, description="CPU threads; more than one is far slower when another process uses the cores."
+    )
 
 
 class SftTrainer:

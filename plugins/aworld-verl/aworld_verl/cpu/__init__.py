@@ -1,0 +1,1 @@
+"""verl on a machine without an accelerator, through verl's own registries."""

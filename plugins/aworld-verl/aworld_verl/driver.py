@@ -1,0 +1,136 @@
+"""`python -m aworld_verl.driver`: the process that trains, started before there is a model.
+
+It loads verl and starts Ray at once, then waits for one JSON line of settings on stdin and trains.
+Events go to `--events-fd` as JSON lines: ready, step, done or error. The parent keeps stdin open for
+as long as it wants the run: when it closes, everything that was started here ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import traceback
+from typing import Any
+
+from aworld_verl import prefork
+from aworld_verl.events import emit, open_events
+from aworld_verl.ray_host import Scratch, prepare_environment, start_guardian, start_ray, stop_ray
+from aworld_verl.settings import SettingsError, parse_settings
+
+_finished = threading.Event()
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Returns 0 after `done` or when no settings came, 1 after `error`."""
+    args = _arguments(argv)
+    open_events(args.events_fd)
+    scratch = Scratch.make(args.scratch)
+    prepare_environment(scratch)
+    helpers = _Helpers()
+    try:
+        return _serve(scratch, args, helpers)
+    finally:
+        _finished.set()
+        helpers.close()
+        scratch.remove()
+
+
+def _serve(scratch: Scratch, args: argparse.Namespace, helpers: _Helpers) -> int:
+    try:
+        inbox = _get_ready(scratch, args, helpers)
+        emit("ready")
+        line = inbox.get()
+        if line is None:
+            return 0
+        settings = parse_settings(_object(line))
+        from aworld_verl.runner import train
+
+        train(settings, scratch)
+        return 0
+    except BaseException as error:
+        traceback.print_exc()
+        emit("error", message=_one_line(error))
+        return 1
+
+
+def _get_ready(scratch: Scratch, args: argparse.Namespace, helpers: _Helpers) -> queue.Queue[str | None]:
+    """Import, fork the fork server, start Ray; the order matters (see `prefork`)."""
+    if args.prefork:
+        prefork.before_importing_ray()
+    from aworld_verl.runner import load_everything, open_queue
+
+    load_everything()
+    command = None
+    if args.prefork:
+        prefork.after_importing_ray()
+        socket = scratch.ray / "fork"
+        helpers.fork_server = prefork.start(socket, close=[args.events_fd])
+        command = prefork.py_executable(socket)
+    helpers.guardian = start_guardian(scratch)
+    inbox: queue.Queue[str | None] = queue.Queue()
+    threading.Thread(target=_listen, args=(inbox,), daemon=True).start()
+    start_ray(scratch, command)
+    open_queue()
+    return inbox
+
+
+def _listen(inbox: queue.Queue[str | None]) -> None:
+    """Pass the first line on; end the process at once when stdin closes before the run is over."""
+    line = sys.stdin.readline()
+    inbox.put(line or None)
+    while sys.stdin.readline():
+        pass
+    if not _finished.is_set():
+        # The parent is gone or gives up. The guardian takes everything down once we are dead.
+        os._exit(0 if not line else 3)
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise SettingsError(f"the settings are not JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise SettingsError("the settings are not a JSON object")
+    return data
+
+
+def _one_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    first = text[0] if text else ""
+    return first if isinstance(error, SettingsError) else f"{type(error).__name__}: {first}"
+
+
+class _Helpers:
+    """The processes that only this one may end."""
+
+    fork_server: int | None = None
+    guardian: subprocess.Popen[bytes] | None = None
+
+    def close(self) -> None:
+        """Stop Ray, then the fork server, then let the guardian clean up and wait for it."""
+        try:
+            stop_ray()
+        finally:
+            if self.fork_server is not None:
+                prefork.stop(self.fork_server)
+            if self.guardian is not None and self.guardian.stdin is not None:
+                self.guardian.stdin.close()
+                self.guardian.wait(15.0)
+
+
+def _arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="aworld_verl.driver", description=__doc__)
+    parser.add_argument("--events-fd", type=int, required=True, help="descriptor that takes the events")
+    parser.add_argument("--scratch", help="directory for Ray's files (short path; default /tmp)")
+    parser.add_argument("--no-prefork", dest="prefork", action="store_false", help="let Ray start plain workers")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""The training process as the command line sees it: started early, told what to do, listened to, ended for sure."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from aworld_cli.errors import MachineError
+
+_END_SECONDS = 20.0
+
+
+class DriverProcess:
+    """`python -m aworld_verl.driver` in a process group of its own.
+
+    Its standard input stays open for as long as the run wants it; whatever it prints goes to `log`.
+    """
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self._process: asyncio.subprocess.Process | None = None
+        self._events: asyncio.StreamReader | None = None
+        self._transport: asyncio.ReadTransport | None = None
+
+    async def start(self) -> None:
+        """Start it; it loads verl and Ray while other stages run."""
+        read_end, write_end = os.pipe()
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with self.log.open("ab") as log:
+                self._process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-m", "aworld_verl.driver"),
+                    *("--events-fd", str(write_end)),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=(write_end,),
+                    start_new_session=True,
+                )
+        finally:
+            os.close(write_end)
+        loop = asyncio.get_running_loop()
+        self._events = asyncio.StreamReader(limit=2**22)
+        reader = self._events
+        self._transport, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_end, "rb")
+        )
+
+    async def train(self, settings: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """Send the settings and yield the driver's events until `done`.
+
+        Raises:
+            MachineError: it reports an error, or dies.
+        """
+        assert self._process is not None and self._process.stdin is not None and self._events is not None
+        with contextlib.suppress(ConnectionError):  # it died: the end of its events says so below
+            self._process.stdin.write(json.dumps(settings).encode() + b"\n")
+            await self._process.stdin.drain()
+        while line := await self._events.readline():
+            event: dict[str, Any] = json.loads(line)
+            if event["event"] == "error":
+                raise MachineError(f"verl stopped: {event['message']}; see {self.log}")
+            yield event
+            if event["event"] == "done":
+                return
+        code = await self._process.wait()
+        raise MachineError(f"the verl process died (exit code {code}); see {self.log}")
+
+    async def close(self) -> None:
+        """End it and all that it started: closing its input asks, a signal to its group insists."""
+        process, self._process = self._process, None
+        if self._transport is not None:
+            self._transport.close()
+        if process is None:
+            return
+        assert process.stdin is not None
+        with contextlib.suppress(ConnectionError):
+            process.stdin.close()
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()

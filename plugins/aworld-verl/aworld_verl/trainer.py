@@ -1,0 +1,136 @@
+"""The verl trainer as a component: settings from the recipe, a process that trains, a Hugging Face directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from aworld_cli.recipe.loading import Plan
+from aworld_cli.report.metrics import Tally
+from aworld_cli.trainer import StageProgress, TrainerContext, TrainerResult
+from aworld_cli.trajectory.journal import read_journal
+from aworld_verl.options import VerlOptions
+from aworld_verl.process import DriverProcess
+from aworld_verl.source import SourceSettings, step_sample
+
+
+class VerlTrainer:
+    """Trains by verl's own trainer in a process of its own; its episodes run through AWorld's runtime."""
+
+    name = "verl"
+
+    def __init__(self, options: VerlOptions) -> None:
+        self.options = options
+
+    async def prepare(self, context: TrainerContext) -> None:
+        """Start the process: loading verl and Ray takes long and needs no checkpoint."""
+        driver = DriverProcess(context.logs / f"{context.stage}.log")
+        context.shared[f"verl-{context.stage}"] = driver
+        await driver.start()
+
+    async def train(self, context: TrainerContext) -> TrainerResult:
+        """See `Trainer.train`."""
+        driver: DriverProcess = context.shared.pop(f"verl-{context.stage}")
+        figures: dict[str, float] = {}
+        rewards: list[float] = []
+        try:
+            async for event in driver.train(self._settings(context)):
+                if event["event"] == "step":
+                    rewards.append(float(event["reward"]))
+                    context.report(_progress(event))
+                elif event["event"] == "done":
+                    _publish(Path(event["checkpoint"]), context.output)
+        finally:
+            await driver.close()
+        if rewards:
+            figures = {"first_reward": rewards[0], "last_reward": rewards[-1]}
+        return TrainerResult(self.options.steps, figures, self._counts(context))
+
+    def preview(self, plan: Plan) -> dict[str, Any]:
+        """Return what `--dry-run` shows beside the options: verl's own settings."""
+        from aworld_verl.config import build_overrides
+        from aworld_verl.settings import TrainSettings
+
+        values = {**self._common(plan), "model_path": "CHECKPOINT", "tasks_file": "TASKS", "out_dir": "STAGE"}
+        settings = TrainSettings(**values, source="aworld_verl.source:RecipeSource")
+        return {"verl": build_overrides(settings, settings_file=Path("SETTINGS"), weights_dir=Path("WEIGHTS"))}
+
+    def _settings(self, context: TrainerContext) -> dict[str, Any]:
+        tasks = context.tasks()
+        context.stage_dir.mkdir(parents=True, exist_ok=True)
+        tasks_file = context.stage_dir / "tasks.json"
+        tasks_file.write_text(json.dumps([task.id for task in tasks]))
+        source = SourceSettings(
+            recipe=context.plan.document.value,
+            recipe_source=context.plan.document.source,
+            stage=context.stage,
+            directory=str(Path.cwd()),
+            checkpoint=str(context.checkpoint),
+            stage_dir=str(context.stage_dir),
+            logs=str(context.logs),
+            seed=context.seed,
+        )
+        return {
+            **self._common(context.plan),
+            "model_path": str(context.checkpoint),
+            "tasks_file": str(tasks_file),
+            "out_dir": str(context.stage_dir),
+            "source": "aworld_verl.source:RecipeSource",
+            "source_settings": source.to_json(),
+            "seed": context.seed,
+        }
+
+    def _common(self, plan: Plan) -> dict[str, Any]:
+        values = self.options.model_dump(exclude={"algorithm", "mini_batch", "overrides"})
+        sampling = plan.recipe.sampling
+        exact = sampling.temperature == 1.0 and sampling.top_p == 1.0
+        return {
+            **values,
+            "mini_batch": self.options.mini_batch or self.options.batch,
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            "old_logprobs": "rollout" if exact else "recompute",
+            "overrides": [f"{key}={json.dumps(value)}" for key, value in self.options.overrides.items()],
+        }
+
+    def _counts(self, context: TrainerContext) -> dict[str, int]:
+        """Count what became of every episode that the steps asked for."""
+        wanted = self.options.steps * self.options.batch * self.options.samples
+        counts = dict.fromkeys(("correct", "wrong", "limit", "error"), 0)
+        tasks: dict[tuple[str, str], Tally] = {}
+        for record in read_journal(context.stage_dir / "trajectories.jsonl"):
+            key = (record["episode"]["task"], record["episode"]["hash"])
+            last_sample = step_sample(self.options.steps, self.options.samples - 1, self.options.samples)
+            tasks.setdefault(key, Tally([key], last_sample + 1)).add(record)
+        for tally in tasks.values():
+            found = tally.counts()
+            for name in counts:
+                counts[name] += found[name]
+        return {"selected": wanted, **counts, "missing": wanted - sum(counts.values())}
+
+
+def _progress(event: dict[str, Any]) -> StageProgress:
+    seconds = event["seconds"]
+    metrics = event.get("metrics", {})
+    figures = {"reward": float(event["reward"])}
+    figures |= {name: float(metrics[name]) for name in ("tool_use", "entropy", "tokens/s") if name in metrics}
+    figures |= {f"{name} s": float(seconds[name]) for name in ("step", "generate", "update") if name in seconds}
+    return StageProgress(int(event["step"]), int(event["of"]), figures)
+
+
+def _publish(made: Path, output: Path) -> None:
+    """Move the finished checkpoint to where the run keeps it, whole or not at all."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    partial = output.with_name(f".{output.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    shutil.copytree(made, partial)
+    shutil.rmtree(output, ignore_errors=True)
+    os.replace(partial, output)  # noqa: PTH105
+
+
+def verl(options: VerlOptions) -> VerlTrainer:
+    """Make the trainer."""
+    return VerlTrainer(options)
