@@ -9,7 +9,7 @@ aworld_api = 1
 
 @hookimpl
 def aworld_components() -> list[Component]:
-    """Return the built-in agent and runtime."""
+    """Return the built-in agent, runtime and tool."""
     return [
         Component(
             kind="agent",
@@ -24,5 +24,12 @@ def aworld_components() -> list[Component]:
             summary="Many episodes at a time in this process (asyncio)",
             factory="aworld_cli.runtime.local:local",
             config="aworld_cli.runtime.local:LocalConfig",
+        ),
+        Component(
+            kind="tool",
+            name="stdio",
+            summary="Any MCP server that is a program speaking stdio",
+            factory="aworld_cli.tool.stdio:stdio",
+            config="aworld_cli.tool.stdio:StdioConfig",
         ),
     ]

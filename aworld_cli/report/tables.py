@@ -7,6 +7,8 @@ from rich.table import Table
 
 from aworld_cli.run.summary import StageSummary
 
+_SUMS = ("episodes", "prompt_tokens", "completion_tokens")
+
 
 def percent(metric: dict[str, float | int], *, interval: bool = True) -> str:
     """Return `47.3 % [45.0, 49.6]`."""
@@ -24,8 +26,9 @@ def stage_line(summary: StageSummary) -> str:
             parts.append(f"tool use {percent(metric, interval=False)}")
     if summary.counts:
         parts.append("  ".join(f"{key} {value}" for key, value in summary.counts.items()))
-    if not summary.counts:
-        parts += [f"{key} {value:g}" for key, value in summary.totals.items()]
+    if summary.checkpoint is not None:
+        figures = {key: value for key, value in summary.totals.items() if key not in _SUMS}
+        parts += [f"{key} {value:g}" for key, value in figures.items()]
     return " | ".join(parts)
 
 
@@ -38,12 +41,12 @@ def closing_tables(summaries: list[StageSummary]) -> list[Table]:
 
 def _evaluations(evaluations: list[StageSummary]) -> Table:
     table = Table(title="Evaluation (95 % intervals)", box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("model")
+    table.add_column("evaluation", no_wrap=True)
     keys = list(dict.fromkeys(key for item in evaluations for key in item.metrics if key.startswith("pass@")))
     for key in keys:
-        table.add_column(key, justify="right")
-    for heading in ("tool use", "tasks x samples", "correct", "wrong", "limit", "error", "missing"):
-        table.add_column(heading, justify="right")
+        table.add_column(key, justify="right", no_wrap=True)
+    for heading in ("tool use", "episodes", "correct", "wrong", "limit", "error", "missing"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for item in evaluations:
         figures = [percent(item.metrics[key]) if key in item.metrics else "" for key in keys]
         counts = item.counts

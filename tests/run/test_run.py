@@ -151,6 +151,9 @@ def test_sigint_leaves_a_resumable_run(teacher_recipe: Recipe, tmp_path: Path, a
         (["run", "teacher.yaml", "--set", "stages.eval.tasks=1000000000"], 4, "tasks are asked for"),
         (["run", "teacher.yaml", "--runs-dir", "/proc/none"], 6, "--runs-dir"),
         (["run", "teacher.yaml", "--bogus"], 2, "No such option"),
+        (["run", "teacher.yaml", "--set", "tools.0={kind: stdio, command: no-such-x}"], 6, "'no-such-x' is not found"),
+        (["run", "teacher.yaml", "--set", "tools.0={kind: stdio, command: 'false'}"], 6, "'false' did not start"),
+        (["run", "teacher.yaml", "--set", "tools.0={kind: stdio, comand: x}"], 4, "did you mean 'command'"),
         (["frobnicate"], 2, "No such command"),
     ],
 )

@@ -103,7 +103,9 @@ def _object(line: str) -> dict[str, Any]:
 def _one_line(error: BaseException) -> str:
     text = str(error).strip().splitlines()
     first = text[0] if text else ""
-    return first if isinstance(error, SettingsError) else f"{type(error).__name__}: {first}"
+    if isinstance(error, SettingsError):
+        return first
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 class _Helpers:

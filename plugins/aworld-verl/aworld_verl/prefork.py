@@ -63,12 +63,24 @@ def start(path: Path, close: list[int]) -> int:
     driver = os.getpid()
     pid = os.fork()
     if pid == 0:
+        _serve(driver, listener, close)
+    listener.close()
+    return pid
+
+
+def _serve(driver: int, listener: socket.socket, close: list[int]) -> NoReturn:
+    """The server's life; whatever is raised, it never returns into the driver's code."""
+    try:
         _die_with(driver)
+        # Out of the driver's group: a Ctrl-C is for the driver, which then ends us.
+        os.setsid()
         for fd in close:
             os.close(fd)
         _Server(listener).run()
-    listener.close()
-    return pid
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(1)
 
 
 def py_executable(path: Path) -> str:

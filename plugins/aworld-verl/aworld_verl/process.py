@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -28,6 +27,7 @@ class DriverProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._events: asyncio.StreamReader | None = None
         self._transport: asyncio.ReadTransport | None = None
+        self._done = False
 
     async def start(self) -> None:
         """Start it; it loads verl and Ray while other stages run."""
@@ -67,14 +67,19 @@ class DriverProcess:
             event: dict[str, Any] = json.loads(line)
             if event["event"] == "error":
                 raise MachineError(f"verl stopped: {event['message']}; see {self.log}")
+            self._done = event["event"] == "done"
             yield event
-            if event["event"] == "done":
+            if self._done:
                 return
         code = await self._process.wait()
         raise MachineError(f"the verl process died (exit code {code}); see {self.log}")
 
     async def close(self) -> None:
-        """End it and all that it started: closing its input asks, a signal to its group insists."""
+        """End it and all that it started.
+
+        A driver that is done is asked to go, by the end of its input. Any other is killed, since it may be deep in an
+        import; its guardian process then takes down what it started.
+        """
         process, self._process = self._process, None
         if self._transport is not None:
             self._transport.close()
@@ -84,9 +89,9 @@ class DriverProcess:
         with contextlib.suppress(ConnectionError):
             process.stdin.close()
         try:
-            async with asyncio.timeout(_END_SECONDS):
+            async with asyncio.timeout(_END_SECONDS if self._done else 0):
                 await process.wait()
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+                process.kill()
             await process.wait()

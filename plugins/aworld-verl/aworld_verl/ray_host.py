@@ -31,6 +31,7 @@ class Scratch:
     def make(cls, under: str | None) -> Scratch:
         """Make both, `ray` under the given directory if Ray's socket paths stay short enough."""
         parent = under if under and len(under) <= _LONGEST_TEMP - 12 else "/tmp"
+        Path(parent).mkdir(parents=True, exist_ok=True)
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else parent
         return cls(
             Path(tempfile.mkdtemp(prefix="awv-", dir=parent)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,15 @@ from aworld_cli.trajectory.journal import read_journal
 from aworld_verl.options import VerlOptions
 from aworld_verl.process import DriverProcess
 from aworld_verl.source import SourceSettings, step_sample
+
+#: What a step's line shows, and verl's or our name of it.
+_SHOWN = {
+    "tool use": "episode/tool_use",
+    "tokens": "episode/sampled_tokens",
+    "entropy": "actor/entropy",
+    "KL": "actor/ppo_kl",
+    "failed groups": "episode/failed_groups",
+}
 
 
 class VerlTrainer:
@@ -34,7 +42,6 @@ class VerlTrainer:
     async def train(self, context: TrainerContext) -> TrainerResult:
         """See `Trainer.train`."""
         driver: DriverProcess = context.shared.pop(f"verl-{context.stage}")
-        figures: dict[str, float] = {}
         rewards: list[float] = []
         try:
             async for event in driver.train(self._settings(context)):
@@ -45,9 +52,10 @@ class VerlTrainer:
                     _publish(Path(event["checkpoint"]), context.output)
         finally:
             await driver.close()
+        counts, figures = self._read_back(context)
         if rewards:
-            figures = {"first_reward": rewards[0], "last_reward": rewards[-1]}
-        return TrainerResult(self.options.steps, figures, self._counts(context))
+            figures |= {"first_reward": rewards[0], "last_reward": rewards[-1]}
+        return TrainerResult(self.options.steps, figures, counts)
 
     def preview(self, plan: Plan) -> dict[str, Any]:
         """Return what `--dry-run` shows beside the options: verl's own settings."""
@@ -96,39 +104,41 @@ class VerlTrainer:
             "overrides": [f"{key}={json.dumps(value)}" for key, value in self.options.overrides.items()],
         }
 
-    def _counts(self, context: TrainerContext) -> dict[str, int]:
-        """Count what became of every episode that the steps asked for."""
-        wanted = self.options.steps * self.options.batch * self.options.samples
+    def _read_back(self, context: TrainerContext) -> tuple[dict[str, int], dict[str, float]]:
+        """Return what became of every episode that the steps asked for, and their number and sampled tokens."""
+        samples = self.options.samples
+        wanted = self.options.steps * self.options.batch * samples
         counts = dict.fromkeys(("correct", "wrong", "limit", "error"), 0)
-        tasks: dict[tuple[str, str], Tally] = {}
+        totals = {"episodes": 0.0, "completion_tokens": 0.0}
+        tallies: dict[tuple[str, str], Tally] = {}
         for record in read_journal(context.stage_dir / "trajectories.jsonl"):
             key = (record["episode"]["task"], record["episode"]["hash"])
-            last_sample = step_sample(self.options.steps, self.options.samples - 1, self.options.samples)
-            tasks.setdefault(key, Tally([key], last_sample + 1)).add(record)
-        for tally in tasks.values():
-            found = tally.counts()
+            known = step_sample(self.options.steps, samples - 1, samples) + 1
+            tallies.setdefault(key, Tally([key], known)).add(record)
+        for tally in tallies.values():
+            found, sums = tally.counts(), tally.totals()
             for name in counts:
                 counts[name] += found[name]
-        return {"selected": wanted, **counts, "missing": wanted - sum(counts.values())}
+            for name in totals:
+                totals[name] += sums[name]
+        return {"selected": wanted, **counts, "missing": wanted - sum(counts.values())}, totals
 
 
 def _progress(event: dict[str, Any]) -> StageProgress:
-    seconds = event["seconds"]
-    metrics = event.get("metrics", {})
+    seconds, metrics = event["seconds"], event.get("metrics", {})
     figures = {"reward": float(event["reward"])}
-    figures |= {name: float(metrics[name]) for name in ("tool_use", "entropy", "tokens/s") if name in metrics}
+    for title, key in _SHOWN.items():
+        if key in metrics:
+            figures[title] = float(metrics[key])
     figures |= {f"{name} s": float(seconds[name]) for name in ("step", "generate", "update") if name in seconds}
     return StageProgress(int(event["step"]), int(event["of"]), figures)
 
 
 def _publish(made: Path, output: Path) -> None:
-    """Move the finished checkpoint to where the run keeps it, whole or not at all."""
+    """Move the finished checkpoint to where the run keeps it; both lie in the run's directory."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    partial = output.with_name(f".{output.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    shutil.copytree(made, partial)
     shutil.rmtree(output, ignore_errors=True)
-    os.replace(partial, output)  # noqa: PTH105
+    made.rename(output)
 
 
 def verl(options: VerlOptions) -> VerlTrainer:
