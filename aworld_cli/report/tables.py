@@ -44,15 +44,15 @@ def _evaluations(evaluations: list[StageSummary]) -> Table:
     table.add_column("evaluation", no_wrap=True)
     keys = list(dict.fromkeys(key for item in evaluations for key in item.metrics if key.startswith("pass@")))
     for key in keys:
-        table.add_column(key, justify="right", no_wrap=True)
-    for heading in ("tool use", "episodes", "correct", "wrong", "limit", "error", "missing"):
+        table.add_column(f"{key} %", justify="right", no_wrap=True)
+    for heading in ("tool use %", "episodes", "correct", "wrong", "limit", "error", "missing"):
         table.add_column(heading, justify="right", no_wrap=True)
     for item in evaluations:
-        figures = [percent(item.metrics[key]) if key in item.metrics else "" for key in keys]
+        figures = [percent(item.metrics[key]).replace(" %", "") if key in item.metrics else "" for key in keys]
         counts = item.counts
         shape = f"{counts['selected'] // item.samples} x {item.samples}"
         parts = [str(counts[key]) for key in ("correct", "wrong", "limit", "error", "missing")]
-        tool_use = percent(item.metrics["tool_use"], interval=False)
+        tool_use = percent(item.metrics["tool_use"], interval=False).replace(" %", "")
         table.add_row(item.name, *figures, tool_use, shape, *parts)
     return table
 

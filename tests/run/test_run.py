@@ -58,7 +58,7 @@ def test_run_and_its_directory(aworld: Aworld, teacher_recipe: Recipe, tmp_path:
 
 def test_table_is_the_result_and_the_rest_goes_to_stderr(aworld: Aworld, teacher_recipe: Recipe) -> None:
     done = aworld("run", teacher_recipe())
-    assert "100.0 %" in done.stdout and "run directory:" in done.stdout
+    assert "100.0 [" in done.stdout and "run directory:" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
     assert "eval done in" in done.stderr
 

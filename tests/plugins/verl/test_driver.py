@@ -137,12 +137,6 @@ def test_all_episodes_failing_is_one_clear_error(tmp_path: Path, model: Path) ->
     assert driver.process.returncode == 1
 
 
-def test_an_unknown_setting_is_refused(tmp_path: Path, model: Path) -> None:
-    driver = Driver(tmp_path / "log")
-    driver.send(settings(tmp_path, model, stepps=3))
-    assert driver.rest()[-1] == {"event": "error", "message": "unknown setting 'stepps'; did you mean 'steps'?"}
-
-
 def test_nothing_stays_after_the_driver_is_killed(tmp_path: Path, model: Path) -> None:
     driver = Driver(tmp_path / "log")
     driver.send(settings(tmp_path, model, steps=500))
