@@ -6,8 +6,17 @@ import sys
 import time
 from types import TracebackType
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.progress import TimeRemainingColumn as RemainingColumn
+from rich.table import Column
 
 from aworld_cli.cli import output
 from aworld_cli.report.tables import stage_line
@@ -24,19 +33,29 @@ class Display:
         self._console = output.console(stderr=True)
         self._live = sys.stderr.isatty()
         self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[figures]}"),
-            TimeElapsedColumn(),
-            RemainingColumn(),
+            *self._columns(),
             console=self._console,
+            expand=True,
             transient=True,
             refresh_per_second=4,
         )
         self._task: TaskID | None = None
         self._name = ""
         self._said = 0.0
+
+    def _columns(self) -> list[ProgressColumn]:
+        """Return the parts of the live line; on a narrow terminal the bar goes, then the figures are cut."""
+        whole = Column(no_wrap=True)
+        bar = [BarColumn(bar_width=20)] if self._console.width >= 100 else []
+        figures = TextColumn("{task.fields[figures]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
+        return [
+            TextColumn("{task.description}", table_column=whole),
+            *bar,
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
+            RemainingColumn(table_column=Column(no_wrap=True)),
+            figures,
+        ]
 
     def __enter__(self) -> Display:
         if self._live:
@@ -55,7 +74,7 @@ class Display:
         self._said = time.monotonic()
         if self._live:
             self._drop()
-            self._task = self._progress.add_task(f"{name:>10}", total=total, figures="starting")
+            self._task = self._progress.add_task(name, total=total, figures="starting")
         else:
             count = "" if total is None else f" of {total:,} episodes"
             self._console.print(f"{name}: {kind}{count} begins", markup=False)
