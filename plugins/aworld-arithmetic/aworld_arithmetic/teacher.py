@@ -20,12 +20,8 @@ class TeacherConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    tool_share: float = Field(
-        0.5, ge=0, le=1, description="Share of the episodes in which the calculator is called."
-    )
-    accuracy: float = Field(
-        1.0, ge=0, le=1, description="Share of the answers without the calculator that are right."
-    )
+    tool_share: float = Field(0.5, ge=0, le=1, description="Share of the episodes in which the calculator is called.")
+    accuracy: float = Field(1.0, ge=0, le=1, description="Share of the answers without the calculator that are right.")
 
 
 class ArithmeticTeacher:

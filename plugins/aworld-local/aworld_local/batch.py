@@ -146,9 +146,7 @@ class Batch:
 
     def merge(self, other: Batch) -> None:
         """Take in another batch's rows; finished rows of both go."""
-        parts = [
-            (batch, [index for index, row in enumerate(batch.rows) if not row.done]) for batch in (self, other)
-        ]
+        parts = [(batch, [index for index, row in enumerate(batch.rows) if not row.done]) for batch in (self, other)]
         self._join(parts)
 
     def _rebuild(self, indices: list[int]) -> None:

@@ -1,13 +1,14 @@
 """Inference with continuous batching over any Hugging Face causal language model, on a CPU.
 
-Requests that arrive while others run are prefilled together and join the running batch; finished ones leave it. What a
-request samples depends on its prompt and seed alone (`sampling`), but for the last digits of sums, which can differ with
-the batch's shape.
+Requests that arrive while others run are prefilled together and join the running batch; finished ones leave it. What
+a request samples depends on its prompt and seed alone (`sampling`), but for the last digits of sums, which can differ
+with the batch's shape.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import queue
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 
 from aworld_local.batch import Batch, Row
 from aworld_local.sampling import sample, uniforms
@@ -58,7 +59,7 @@ class Engine:
             model_path, dtype=torch.float32, attn_implementation="sdpa"
         ).eval()
         self.end_ids = read_end_ids(Path(model_path))
-        self.context = int(getattr(self.model.config, "max_position_embeddings", 1 << 20))
+        self.context = read_context(self.model.config)
         self._waiting: queue.SimpleQueue[Row | None] = queue.SimpleQueue()
         self._stepping = threading.Lock()
         self._closed = False
@@ -80,16 +81,30 @@ class Engine:
     ) -> Generation:
         """Continue `prompt_ids` by at most `max_tokens` tokens; the model's end tokens and `stop_ids` end it.
 
+        Args:
+            temperature: 0 takes the likeliest token.
+            top_p, top_k: what of the distribution is kept; 1 and 0 keep all of it.
+            seed: decides, with the position, what is drawn.
+
+        Returns:
+            The ids, and the natural logarithm of each one's probability at `temperature` (at 1 when that is 0) over
+            the whole vocabulary, before `top_p` and `top_k`. The model's context ends a reply as `length`, closing
+            the engine as `abort`.
+
+        A caller that is cancelled leaves the batch before the next step.
+
         Raises:
             ValueError: the prompt is empty, or longer than the model's context.
+            RuntimeError: the engine is closed.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Generation] = loop.create_future()
 
         def done(result: Generation | Exception) -> None:
-            loop.call_soon_threadsafe(_settle, future, result)
+            with contextlib.suppress(RuntimeError):  # the caller's event loop is gone
+                loop.call_soon_threadsafe(_settle, future, result)
 
-        self.submit(
+        row = self.submit(
             prompt_ids,
             done,
             max_tokens=max_tokens,
@@ -99,7 +114,11 @@ class Engine:
             seed=seed,
             stop_ids=stop_ids,
         )
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:
+            row.done = True
+            raise
 
     def submit(
         self,
@@ -112,35 +131,38 @@ class Engine:
         top_k: int = 0,
         seed: int,
         stop_ids: Sequence[int] = (),
-    ) -> None:
-        """Like `generate`, for callers without an event loop: `done` is called in the engine's thread."""
+    ) -> Row:
+        """Like `generate`, for callers without an event loop: `done` is called in the engine's thread.
+
+        Setting `done` of the row that is returned takes the request back.
+        """
         if not prompt_ids or max_tokens < 1:
             raise ValueError("a request needs at least one prompt token and room for one more")
         if len(prompt_ids) >= self.context:
             raise ValueError(f"the prompt has {len(prompt_ids)} tokens, the model takes {self.context}")
         if self._closed:
             raise RuntimeError("the engine is closed")
-        self._waiting.put(
-            Row(
-                request=done,
-                prompt=list(prompt_ids),
-                seed=seed,
-                temperature=temperature,
-                top_p=top_p,
-                top_k=top_k,
-                max_tokens=min(max_tokens, self.context - len(prompt_ids)),
-                stop_ids=self.end_ids | frozenset(stop_ids),
-            )
+        row = Row(
+            request=done,
+            prompt=list(prompt_ids),
+            seed=seed % 2**64,
+            temperature=temperature,
+            top_p=top_p,
+            top_k=top_k,
+            max_tokens=min(max_tokens, self.context - len(prompt_ids)),
+            stop_ids=self.end_ids | frozenset(stop_ids),
         )
+        self._waiting.put(row)
+        return row
 
     def load_weights(self, named_tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Copy weights into the model, between two steps.
+        """Copy weights into the model, between two steps; requests in flight go on with the new ones.
 
         Raises:
             KeyError: a name is not the model's.
             ValueError: a shape differs.
         """
-        own = dict(self.model.named_parameters()) | dict(self.model.named_buffers())
+        own = self.model.state_dict()  # the tensors themselves, tied ones under each of their names
         with self._stepping, torch.no_grad():
             for name, tensor in named_tensors:
                 if own[name].shape != tensor.shape:
@@ -199,6 +221,8 @@ class Engine:
                 break
             if row is None:
                 break
+            if row.done:
+                continue
             new.append(row)
             tokens += len(row.prompt)
         return new
@@ -274,6 +298,12 @@ def read_end_ids(path: Path) -> frozenset[int]:
             if found is not None:
                 return frozenset([found] if isinstance(found, int) else found)
     return frozenset()
+
+
+def read_context(config: PretrainedConfig) -> int:
+    """Return how many tokens a sequence may have; within a sliding window, attention is the plain causal one."""
+    spans = [getattr(config, key, None) for key in ("max_position_embeddings", "sliding_window")]
+    return min((int(span) for span in spans if span), default=1 << 20)
 
 
 def _settle(future: asyncio.Future[Generation], result: Generation | Exception) -> None:

@@ -20,8 +20,8 @@ class CreateConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     hidden: int = Field(128, ge=8, le=4_096, description="Width.")
-    layers: int = Field(3, ge=1, le=64, description="Transformer layers.")
-    heads: int = Field(4, ge=1, le=64, description="Attention heads; they divide `hidden`.")
+    layers: int = Field(2, ge=1, le=64, description="Transformer layers.")
+    heads: int = Field(8, ge=1, le=64, description="Attention heads; they divide `hidden`.")
     vocabulary: int = Field(400, ge=300, le=65_536, description="Most tokens, all 256 bytes among them.")
 
     @model_validator(mode="after")

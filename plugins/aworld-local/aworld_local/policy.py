@@ -1,8 +1,8 @@
 """A tiny policy made at run time: an ordinary Hugging Face checkpoint, from nothing but a seed and a corpus.
 
-Its tokenizer is trained on the environment's own text, so that the fixed JSON around a tool call is one token, a digit is
-one token, and an episode of some forty tokens says what a general tokenizer says in a hundred. All 256 bytes are in the
-vocabulary: any text can be encoded, and comes back as it was.
+Its tokenizer is trained on the environment's own text, so that the fixed JSON around a tool call is one token, a digit
+is one token, and an episode of some 33 tokens says what a general tokenizer says in a hundred. All 256 bytes are in
+the vocabulary: any text can be encoded, and comes back as it was.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ TEMPLATE = """\
 {%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}
 """
 END, PAD = "<|end|>", "<|pad|>"
+#: Times hidden**-0.5, the standard deviation of random weights. Keys and queries then tell tokens apart from the start,
+#: and copying is learned within 200 steps under every seed tried; with the usual 0.02 some need over 500.
+INIT_SCALE = 1.0
 SPECIAL = (PAD, END, "<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", "<|tools|>")
 
 
@@ -54,7 +57,7 @@ def create_policy(
         num_attention_heads=heads,
         num_key_value_heads=heads,
         max_position_embeddings=2_048,
-        initializer_range=0.02,
+        initializer_range=INIT_SCALE * hidden**-0.5,
         tie_word_embeddings=False,
         bos_token_id=None,
         eos_token_id=end,

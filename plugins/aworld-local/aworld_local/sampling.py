@@ -51,7 +51,7 @@ def sample(
         the whole vocabulary, before `top_p` and `top_k` cut it; both of shape (rows,).
     """
     greedy = temperature == 0
-    scale = torch.where(greedy, torch.ones_like(temperature), temperature)
+    scale = torch.where(greedy, torch.ones_like(temperature), temperature.clamp(min=1e-6))
     logprobs = torch.log_softmax(logits.float() / scale[:, None], dim=-1)
     weights = logprobs.double().exp()
     if bool((top_p < 1).any()) or bool((top_k > 0).any()):

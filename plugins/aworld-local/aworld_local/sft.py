@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
 
-Example = tuple[list[int], list[int]]
+from aworld_local.engine import read_context
+from aworld_local.packing import IGNORED, Example, pack
+
 _LOADER_FILES = ("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json")
 
 
@@ -52,6 +55,9 @@ def fine_tune(
     """
     torch.set_num_threads(settings.threads)
     model = AutoModelForCausalLM.from_pretrained(model_path, dtype=torch.float32, attn_implementation="sdpa").train()
+    longest, context = max(len(ids) for ids, _ in examples), read_context(model.config)
+    if longest > context:
+        raise ValueError(f"a trajectory has {longest} tokens, the model takes {context}")
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=settings.lr, betas=(0.9, settings.beta2), weight_decay=settings.weight_decay, fused=True
     )
@@ -74,21 +80,23 @@ def fine_tune(
     return {"loss": sum(tail) / len(tail), "tokens": float(tokens), "train_seconds": time.monotonic() - started}
 
 
-def batch_loss(model: torch.nn.Module, examples: Sequence[Example]) -> tuple[torch.Tensor, int]:
-    """Return the mean cross-entropy in nats over the batch's masked tokens, and how many they are.
+def batch_loss(model: Any, examples: Sequence[Example]) -> tuple[torch.Tensor, int]:
+    """Return the mean cross-entropy in nats over the batch's masked tokens, and how many they are."""
+    packed = pack(examples)
+    learned = packed.targets != IGNORED
+    wanted = packed.targets[learned]
+    inputs = {"input_ids": packed.ids, "attention_mask": packed.mask, "position_ids": packed.positions}
+    if _bends_logits(model.config):
+        logits = model(**inputs, use_cache=False).logits[learned]
+    else:  # only the rows that count go through the head, the widest layer
+        hidden = model.get_decoder()(**inputs, use_cache=False).last_hidden_state
+        logits = model.get_output_embeddings()(hidden[learned])
+    return torch.nn.functional.cross_entropy(logits.float(), wanted), len(wanted)
 
-    Sequences are padded on the right, which causal attention never looks at.
-    """
-    width = max(len(ids) for ids, _ in examples)
-    tokens = torch.zeros(len(examples), width, dtype=torch.long)
-    masks = torch.zeros(len(examples), width, dtype=torch.bool)
-    for row, (ids, mask) in enumerate(examples):
-        tokens[row, : len(ids)] = torch.tensor(ids)
-        masks[row, : len(mask)] = torch.tensor(mask, dtype=torch.bool)
-    targets, wanted = tokens[:, 1:], masks[:, 1:]
-    hidden = model.get_decoder()(input_ids=tokens[:, :-1], use_cache=False).last_hidden_state
-    logits = model.get_output_embeddings()(hidden[wanted])
-    return torch.nn.functional.cross_entropy(logits, targets[wanted]), int(wanted.sum())
+
+def _bends_logits(config: Any) -> bool:
+    """Whether the model does more after its head (Gemma 2, Cohere, Granite)."""
+    return any(getattr(config, key, None) for key in ("final_logit_softcapping", "logit_scale", "logits_scaling"))
 
 
 def batch_indices(count: int, size: int, seed: int) -> Iterator[list[int]]:
