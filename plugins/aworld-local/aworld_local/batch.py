@@ -39,7 +39,7 @@ class Row:
         return len(self.prompt) + len(self.ids)
 
 
-class _Layer(CacheLayerMixin):
+class _Layer(CacheLayerMixin):  # type: ignore[misc]
     """Keys and values of one layer in a buffer with room to grow: (rows, heads, capacity, size)."""
 
     def __init__(self, owner: RowCache) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -45,7 +45,7 @@ def fetch(
     typer.echo(str(directory))
 
 
-def _describe(name: str, directory: Path) -> dict[str, str | int | bool]:
+def _describe(name: str, directory: Path) -> dict[str, Any]:
     cached = (directory / "config.json").is_file()
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()) if cached else 0
     return {"name": name, "cached": cached, "bytes": size, "path": str(directory)}

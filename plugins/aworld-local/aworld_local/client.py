@@ -132,7 +132,7 @@ class WorkerClient:
             with self.log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-S", "-E", guard.__file__, str(os.getpid())),
-                    *(sys.executable, "-m", "aworld_local.worker"),
+                    *(sys.executable, "-P", "-m", "aworld_local.worker"),  # -P: a user's files must not hide modules
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=log,

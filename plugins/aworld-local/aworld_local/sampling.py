@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ def uniforms(seeds: Sequence[int], positions: Sequence[int]) -> torch.Tensor:
     return torch.from_numpy(bits.astype(np.float64) * 2.0**-53)
 
 
-def _mix(x: np.ndarray) -> np.ndarray:
+def _mix(x: Any) -> Any:
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
     x = (x ^ (x >> np.uint64(27))) * _MIX_2
     return x ^ (x >> np.uint64(31))

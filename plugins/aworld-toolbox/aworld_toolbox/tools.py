@@ -25,7 +25,7 @@ def calculator(config: CalculatorConfig, context: object = None) -> "StdioServer
     return StdioServer(
         name="calculator",
         command=sys.executable,
-        args=("-m", "aworld_toolbox.calculator"),
+        args=("-P", "-m", "aworld_toolbox.calculator"),  # -P: a user's files must not hide modules
         start_timeout=config.start_timeout,
         call_timeout=config.call_timeout,
         scope="shared",

@@ -36,7 +36,7 @@ class DriverProcess:
         try:
             with self.log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "aworld_verl.driver"),
+                    *(sys.executable, "-P", "-m", "aworld_verl.driver"),  # -P: a user's files must not hide modules
                     *("--events-fd", str(write_end)),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=log,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from aworld_arithmetic.environment import ArithmeticConfig, arithmetic
 from aworld_local.policy import create_policy
 

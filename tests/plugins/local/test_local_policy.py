@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 import torch
-from aworld_arithmetic.environment import ArithmeticConfig, arithmetic
-from aworld_local.policy import create_policy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from aworld_arithmetic.environment import ArithmeticConfig, arithmetic
 from aworld_cli.model.codec import Codec, render_tool_call
 from aworld_cli.tool.base import ToolSpec
 from aworld_cli.trajectory import Message, ToolCall
+from aworld_local.policy import create_policy
 
 TOOLS = (
     ToolSpec("calculator", "Works out an expression.", {"type": "object", "properties": {"expression": {}}}),
