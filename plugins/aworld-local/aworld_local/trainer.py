@@ -60,6 +60,7 @@ class SftTrainer:
             step, loss = value
             context.report(StageProgress(step, self.config.steps, {"loss": loss}))
 
+        worker.opened = None  # the worker lets its engine go, to have the memory and the cores for training
         try:
             metrics = await worker.ask(
                 "fine_tune",

@@ -43,6 +43,11 @@ def demos(count: int) -> list[Example]:
     return made
 
 
+def _loss(model: Any) -> float:
+    with torch.no_grad():
+        return float(batch_loss(model, demos(32))[0])
+
+
 @settings(max_examples=50, deadline=None)
 @given(examples=examples_of)
 def test_packing_keeps_every_token_once(examples: list[Example]) -> None:
@@ -78,8 +83,12 @@ def test_the_loss_is_that_of_each_sequence_alone(model: Any, examples: list[Exam
 def test_only_masked_positions_carry_gradient(model: Any) -> None:
     examples = [([9, 10, 11, 12, 13], [0, 0, 1, 0, 1]), ([14, 15, 16], [1, 1, 0])]
     seen: list[torch.Tensor] = []
-    head = model.get_output_embeddings()
-    hook = head.register_forward_hook(lambda module, inputs, output: seen.append(output) or output.retain_grad())
+
+    def look(module: Any, inputs: Any, output: torch.Tensor) -> None:
+        output.retain_grad()
+        seen.append(output)
+
+    hook = model.get_output_embeddings().register_forward_hook(look)
     try:
         loss, count = batch_loss(model, examples)
         loss.backward()
@@ -93,12 +102,12 @@ def test_only_masked_positions_carry_gradient(model: Any) -> None:
 
 
 def test_a_head_that_bends_its_logits_is_used_whole(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = float(batch_loss(model, demos(4))[0])
+    whole = _loss(model)
     monkeypatch.setattr(model.config, "final_logit_softcapping", 30.0, raising=False)
     called: list[int] = []
     hook = model.register_forward_hook(lambda *_: called.append(1))
     try:
-        assert float(batch_loss(model, demos(4))[0]) == pytest.approx(whole, abs=1e-5)
+        assert _loss(model) == pytest.approx(whole, abs=1e-5)
     finally:
         hook.remove()
     assert called
@@ -116,7 +125,7 @@ def test_training_lowers_the_loss_and_leaves_a_checkpoint(policy: Path, tmp_path
     assert (output / "tokenizer.json").read_bytes() == (policy / "tokenizer.json").read_bytes()
     assert AutoTokenizer.from_pretrained(output).chat_template == AutoTokenizer.from_pretrained(policy).chat_template
     trained = AutoModelForCausalLM.from_pretrained(output)
-    assert float(batch_loss(trained, demos(32))[0]) < said[0][1] / 2
+    assert _loss(trained) < said[0][1] / 2
     again = tmp_path / "again"
     fine_tune(policy, again, demos(32), SETTINGS, lambda step, loss: None)
     assert (again / "model.safetensors").read_bytes() == (output / "model.safetensors").read_bytes()

@@ -28,7 +28,7 @@ def test_it_offers_the_calculator() -> None:
 def test_the_calculator_is_one_shared_process() -> None:
     server = tools.calculator(tools.CalculatorConfig(start_timeout=5, call_timeout=7))
     assert (server.name, server.command, server.scope) == ("calculator", sys.executable, "shared")
-    assert server.args == ("-m", "aworld_toolbox.calculator")
+    assert server.args == ("-P", "-m", "aworld_toolbox.calculator")
     assert (server.start_timeout, server.call_timeout) == (5, 7)
 
 
