@@ -17,7 +17,7 @@ from aworld_cli.trajectory import Grade, Message, ToolCall
 #: The MCP tool that these tasks are made for (aworld-toolbox offers it), and its one argument.
 TOOL, ARGUMENT = "calculator", "expression"
 
-_NUMBER = re.compile(r"(?<![\d.])[-\u2212]?\d[\d,]*(?:\.\d+)?", re.ASCII)
+_NUMBER = re.compile(r"(?<![\d.])[-\u2212]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?", re.ASCII)
 _MISHAPS = (
     f"there is no tool called 'x'; tools: {TOOL}",
     f"the arguments of {TOOL} are not a JSON object",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import queue
 import threading
@@ -19,9 +18,10 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
+from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from aworld_local.batch import Batch, Row
+from aworld_local.checkpoint import read_context, read_end_ids
 from aworld_local.sampling import sample, uniforms
 
 logger = logging.getLogger(__name__)
@@ -287,23 +287,6 @@ class Engine:
         for row in rows:
             if not row.done:
                 row.request(Generation(row.ids, row.logprobs, "abort"))
-
-
-def read_end_ids(path: Path) -> frozenset[int]:
-    """Return the tokens that end a reply, as the checkpoint's generation_config.json or config.json names them."""
-    for name in ("generation_config.json", "config.json"):
-        file = path / name
-        if file.is_file():
-            found = json.loads(file.read_text()).get("eos_token_id")
-            if found is not None:
-                return frozenset([found] if isinstance(found, int) else found)
-    return frozenset()
-
-
-def read_context(config: PretrainedConfig) -> int:
-    """Return how many tokens a sequence may have; within a sliding window, attention is the plain causal one."""
-    spans = [getattr(config, key, None) for key in ("max_position_embeddings", "sliding_window")]
-    return min((int(span) for span in spans if span), default=1 << 20)
 
 
 def _settle(future: asyncio.Future[Generation], result: Generation | Exception) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM
 
-from aworld_local.engine import read_context
+from aworld_local.checkpoint import read_context
 from aworld_local.packing import IGNORED, Example, pack
 
 _LOADER_FILES = ("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json")

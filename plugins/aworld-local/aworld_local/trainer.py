@@ -43,7 +43,10 @@ class SftTrainer:
     async def train(self, context: TrainerContext) -> TrainerResult:
         """See `Trainer.train`."""
         examples = [
-            (sequence["prompt_ids"] + sequence["response_ids"], [0] * len(sequence["prompt_ids"]) + sequence["loss_mask"])
+            (
+                sequence["prompt_ids"] + sequence["response_ids"],
+                [0] * len(sequence["prompt_ids"]) + sequence["loss_mask"],
+            )
             for record in context.records()
             for sequence in record["sequences"]
             if any(sequence["loss_mask"])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
-#: A header's value is masked wherever the options are shown, since some endpoints take their key in one. It may stand
-#: in a recipe in so many words, as `api_key` may not: the core refuses that only for an annotation of SecretStr itself.
-HeaderValue = Annotated[SecretStr, Field(description="One header's value.")]
+from aworld_cli.recipe import NamedValue
 
 _OURS = ("messages", "model", "n", "stream", "tools")
 
@@ -28,8 +26,9 @@ class OpenAIConfig(BaseModel):
         None,
         description="The key, sent as a bearer token; written ${env:NAME}; none where the endpoint needs none.",
     )
-    headers: dict[str, HeaderValue] = Field(
-        default_factory=dict, description="Further HTTP headers of each request, by name."
+    headers: dict[str, NamedValue] = Field(
+        default_factory=dict,
+        description="Further HTTP headers of each request, by name; a credential is written ${env:NAME}.",
     )
     extra_body: dict[str, Any] = Field(
         default_factory=dict,

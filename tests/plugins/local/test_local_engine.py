@@ -13,7 +13,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, MistralConfig
 
-from aworld_local.engine import Engine, Generation, read_context, read_end_ids
+from aworld_local.checkpoint import read_context, read_end_ids
+from aworld_local.engine import Engine, Generation
 
 SOURCE = random.Random(0)
 PROMPTS = [[SOURCE.randrange(7, 300) for _ in range(SOURCE.randrange(1, 30))] for _ in range(48)]
