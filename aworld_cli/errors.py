@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class AWorldError(Exception):
@@ -49,9 +50,12 @@ class EpisodeError(Exception):
     """Infrastructure failed within an episode: it is retried up to a bound, then recorded, never graded.
 
     Attributes:
-        kind: what failed: "model", "tool", "environment" or "timeout".
+        kind: what failed: "model", "tool", "environment", "timeout", or "plugin" for an exception that none of our
+            contracts knows.
         retryable: False when the same request cannot succeed (a refused key, say).
         fatal: True when no other episode can succeed either, so that the run stops with this text.
+        trajectory: what the episode had done by then (a `Trajectory`), where that is known.
+        traceback: for "plugin".
     """
 
     def __init__(self, kind: str, message: str, *, retryable: bool = True, fatal: bool = False) -> None:
@@ -59,6 +63,8 @@ class EpisodeError(Exception):
         self.kind = kind
         self.retryable = retryable
         self.fatal = fatal
+        self.trajectory: Any = None
+        self.traceback = ""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from aworld_cli.trajectory.record import Turn
 
 @dataclass(slots=True)
 class Attempt:
-    """What an agent made of a task; filled in as it goes, so that a cut episode still shows its turns."""
+    """What an agent made of a task; filled in as it goes, so that the record of a failed one still shows its turns."""
 
     outcome: Literal["answered", "limit"] = "answered"
     answer: str | None = None

@@ -22,6 +22,9 @@ class ReactConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_turns: int = Field(8, ge=1, le=1_000, description="Most model calls before the last, tool-free one.")
+    max_seconds: float | None = Field(
+        None, gt=0, description="Seconds after which the last, tool-free reply is asked for; no bound if absent."
+    )
     system: str | None = Field(None, description="A system message put before the task's own messages.")
     final_prompt: str = Field(
         FINAL_PROMPT, min_length=1, description="What asks for the answer once the turns are used up."
@@ -31,8 +34,8 @@ class ReactConfig(BaseModel):
 class ReactAgent:
     """Calls tools until it answers.
 
-    At `max_turns` one last reply is asked for without tools; it is graded, and the outcome is `limit`. The calls of
-    one turn run side by side; their results are appended in the order of the calls.
+    At a limit (turns, seconds, a reply cut at its length) one last reply is asked for without tools; it is graded, and
+    the outcome is `limit`. The calls of one turn run side by side; their results are appended in the calls' order.
     """
 
     name = "react"
@@ -47,18 +50,25 @@ class ReactAgent:
 
     async def attempt(self, context: AgentContext, attempt: Attempt) -> None:
         """See `Agent.attempt`."""
+        started = time.monotonic()
         session = context.open_session(self.opening(context.task))
+        attempt.limit = "turns"
         for turn in range(self.config.max_turns):
+            if self.config.max_seconds is not None and time.monotonic() - started >= self.config.max_seconds:
+                attempt.limit = "time"
+                break
             reply = await self._reply(session, attempt, turn, allow_tools=True)
             if not reply.message.tool_calls:
                 attempt.answer = reply.message.content
-                if reply.stop == "length":
-                    attempt.outcome, attempt.limit = "limit", "tokens"
-                return
+                if reply.stop != "length":
+                    attempt.limit = None
+                    return
+                attempt.limit = "tokens"
+                break
             await self._call_tools(context, session, reply, attempt.turns[-1])
-        attempt.outcome, attempt.limit = "limit", "turns"
+        attempt.outcome = "limit"
         session.observe([Message("user", self.config.final_prompt)])
-        reply = await self._reply(session, attempt, self.config.max_turns, allow_tools=False)
+        reply = await self._reply(session, attempt, len(attempt.turns), allow_tools=False)
         attempt.answer = reply.message.content
 
     async def _reply(self, session: ModelSession, attempt: Attempt, turn: int, *, allow_tools: bool) -> Reply:
@@ -71,7 +81,12 @@ class ReactAgent:
     async def _call_tools(self, context: AgentContext, session: ModelSession, reply: Reply, turn: Turn) -> None:
         started = time.monotonic()
         calls = reply.message.tool_calls
-        results = await asyncio.gather(*(context.call_tool(call) for call in calls))
+        waiting = [asyncio.ensure_future(context.call_tool(call)) for call in calls]
+        try:
+            results = await asyncio.gather(*waiting)
+        finally:  # the first failure ends the others too
+            for call_task in waiting:
+                call_task.cancel()
         turn.tool_seconds = time.monotonic() - started
         turn.tool_calls = len(calls)
         turn.tool_errors = sum(result.is_error for result in results)

@@ -4,41 +4,46 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
+from contextlib import redirect_stdout
 from typing import Annotated, Any
 
 import typer
 import typer.core
 import typer.main
+from typer.exceptions import TyperException
 
 from aworld_cli import __version__
 from aworld_cli.cli import output, plugins, run, validate
 from aworld_cli.cli.state import read_global_options, state
 from aworld_cli.errors import AWorldError, PluginError
 from aworld_cli.host.component import Command
+from aworld_cli.host.loader import Plugin
+from aworld_cli.host.registry import describe
 
 
 class RootGroup(typer.core.TyperGroup):
-    """Adds the plugins' command groups, and turns expected mistakes into one line and an exit code."""
+    """Adds the plugins' command groups."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         own = super().list_commands(ctx)
-        return [*own, *sorted(c.name for c in state.registry().commands() if c.name not in own)]
+        try:
+            commands = state.registry().commands()
+        except AWorldError as error:  # help must come whatever is wrong
+            output.warning(str(error))
+            return own
+        return [*own, *sorted({command.name for command, _ in commands} - set(own))]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         own = super().get_command(ctx, cmd_name)
         if own is not None:
             return own
-        found = [command for command in state.registry().commands() if command.name == cmd_name]
-        return PluginGroup(found[0]) if found else None
+        found = [PluginGroup(*item) for item in state.registry().commands() if item[0].name == cmd_name]
+        return found[0] if found else None
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except AWorldError as error:
-            if state.debug:
-                raise
-            output.error(str(error))
-            raise typer.Exit(error.exit_code) from error
         except KeyboardInterrupt as error:
             output.error("interrupted")
             raise typer.Exit(130) from error
@@ -47,20 +52,20 @@ class RootGroup(typer.core.TyperGroup):
 class PluginGroup(typer.core.TyperGroup):
     """A plugin's command group; its module is imported only when one of its commands is named."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, plugin: Plugin) -> None:
         super().__init__(name=command.name, help=command.summary, no_args_is_help=True)
         self._app = command.app
+        self._title = f"the command {command.name!r} of {plugin.distribution}"
         self._group: Any = None
 
     def _load(self) -> Any:
         if self._group is None:
             module, _, attribute = self._app.partition(":")
             try:
-                app = getattr(importlib.import_module(module), attribute)
+                with redirect_stdout(sys.stderr):
+                    self._group = typer.main.get_group(getattr(importlib.import_module(module), attribute))
             except (Exception, SystemExit) as error:
-                message = f"the command {self.name!r} cannot be loaded: {type(error).__name__}: {error}"
-                raise PluginError(message) from error
-            self._group = typer.main.get_group(app)
+                raise PluginError(f"{self._title} cannot be loaded ({self._app}): {describe(error)}") from error
         return self._group
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -69,6 +74,14 @@ class PluginGroup(typer.core.TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return self._load().get_command(ctx, cmd_name)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (AWorldError, TyperException, typer.Exit, typer.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            raise PluginError(f"{self._title} failed: {describe(error)}") from error
 
 
 app = typer.Typer(
@@ -103,5 +116,14 @@ app.command("plugins")(plugins.plugins)
 
 
 def main() -> None:
-    """Run the command line."""
-    app(args=read_global_options(sys.argv[1:]), prog_name="aworld")
+    """Run the command line; an expected mistake is one line and an exit code."""
+    try:
+        app(args=read_global_options(sys.argv[1:]), prog_name="aworld")
+    except AWorldError as error:
+        if state.debug:
+            output.say("".join(traceback.format_exception(error)).rstrip())
+        output.error(str(error))
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        output.error("interrupted")
+        sys.exit(130)

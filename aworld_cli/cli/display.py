@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from types import TracebackType
@@ -110,6 +111,8 @@ class Display:
 
 
 def _short(value: float) -> str:
+    if not math.isfinite(value):
+        return str(value)
     if value == int(value) and abs(value) < 1e6:
         return str(int(value))
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,7 @@ import typer
 
 from aworld_cli.cli import output
 from aworld_cli.cli.state import state
-from aworld_cli.errors import AWorldError, Stopped, UsageError
+from aworld_cli.errors import MachineError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from aworld_cli.recipe.loading import Plan
@@ -30,11 +30,13 @@ def run(
         typer.Option("--set", metavar="KEY=VALUE", help="Change a value: key.path=YAML; repeatable."),
     ] = None,
     runs_dir: Annotated[
-        Path, typer.Option("--runs-dir", envvar="AWORLD_RUNS_DIR", help="Where run directories are made.")
-    ] = Path("runs"),
+        Path | None,
+        typer.Option("--runs-dir", help="Where run directories are made. [env: AWORLD_RUNS_DIR; default: runs]"),
+    ] = None,
     max_errors: Annotated[
-        int, typer.Option("--max-errors", min=0, help="Episode errors that still count as success.")
-    ] = 0,
+        int | None,
+        typer.Option("--max-errors", min=0, help="Episode errors allowed. [env: AWORLD_MAX_ERRORS; default: 0]"),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done; start nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write the summary as JSON.")] = False,
 ) -> None:
@@ -43,47 +45,76 @@ def run(
     Exit codes: 0 done; 1 done with too many episode errors; 2 usage; 3 stopped, can be resumed; 4 bad recipe;
     5 plugin missing or broken; 6 the machine lacks something; 130 interrupted.
     """
+    from aworld_cli.settings import load_settings
+
     if (recipe is None) == (resume is None):
         raise UsageError("name a recipe file, or a run with --resume RUN (one of the two)")
+    if resume is not None and settings:
+        raise UsageError("--set cannot change a run that has begun; start a new one")
+    chosen = load_settings(runs_dir=runs_dir, max_errors=max_errors)
     if dry_run:
         _dry_run(recipe, resume, settings or [], as_json=as_json)
         return
-    directory, plan = _start(recipe, settings or [], runs_dir) if recipe else _resume(resume, settings or [])
-    try:
-        summaries = _execute(plan, directory)
-        _conclude(plan, directory, summaries, max_errors=max_errors, as_json=as_json)
-    finally:
-        directory.close()
+    with redirect_stdout(sys.stderr):  # stdout carries results only, whatever a plugin prints
+        if recipe is not None:
+            directory, plan = _start(recipe, settings or [], chosen.runs_dir)
+        else:
+            assert resume is not None
+            directory, plan = _resume(resume)
+        try:
+            summaries = _execute(plan, directory, max_errors=chosen.max_errors)
+        finally:
+            directory.close()
+    _conclude(directory, summaries, max_errors=chosen.max_errors, as_json=as_json)
 
 
 def _start(recipe: Path, settings: list[str], runs_dir: Path) -> tuple[RunDirectory, Plan]:
     from aworld_cli.recipe.loading import load_plan
+    from aworld_cli.run.check import check_plan
     from aworld_cli.run.directory import RunDirectory
     from aworld_cli.run.lock import write_lock
 
     plan = load_plan(recipe, state.registry(), settings)
+    check_plan(plan, plan.environment.make())
     directory = RunDirectory.create(runs_dir.resolve(), plan.recipe.name)
-    (directory.path / "recipe.yaml").write_bytes(recipe.read_bytes())
-    write_lock(directory, plan, state.registry(), settings)
+    copy = directory.path / "recipe.yaml"
+    try:
+        copy.write_bytes(plan.document.text.encode())
+    except OSError as error:
+        raise MachineError(f"{copy}: cannot be written: {error.strerror}") from error
+    write_lock(directory, plan, state.registry())
     return directory, plan
 
 
-def _resume(resume: Path | None, settings: list[str]) -> tuple[RunDirectory, Plan]:
-    from aworld_cli.recipe.loading import plan_document
+def _resume(resume: Path) -> tuple[RunDirectory, Plan]:
+    from aworld_cli.run.check import check_plan
     from aworld_cli.run.directory import RunDirectory
+
+    directory = RunDirectory.open(resume)
+    try:
+        plan = _locked_plan(directory)
+        check_plan(plan, plan.environment.make())
+    except BaseException:
+        directory.close()
+        raise
+    return directory, plan
+
+
+def _locked_plan(directory: RunDirectory) -> Plan:
+    """Return the plan of a run that has begun, and go to where it was started: relative paths begin there."""
+    from aworld_cli.recipe.loading import plan_document
     from aworld_cli.run.lock import read_lock
 
-    assert resume is not None
-    if settings:
-        raise UsageError("--set cannot change a run that has begun; start a new one")
-    directory = RunDirectory.open(resume)
     document, start = read_lock(directory)
     if start.is_dir():
-        os.chdir(start)  # relative paths in a recipe start from where the run was started
-    return directory, plan_document(document, state.registry())
+        os.chdir(start)
+    return plan_document(document, state.registry())
 
 
-def _execute(plan: Plan, directory: RunDirectory) -> list[StageSummary]:
+def _execute(plan: Plan, directory: RunDirectory, *, max_errors: int) -> list[StageSummary]:
+    import asyncio
+    import signal
+
     from aworld_cli.cli.display import Display
     from aworld_cli.run.execute import Run
 
@@ -91,7 +122,7 @@ def _execute(plan: Plan, directory: RunDirectory) -> list[StageSummary]:
         current = asyncio.current_task()
         assert current is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, current.cancel)
-        return await Run(plan, directory, display).execute()
+        return await Run(plan, directory, display, max_errors=max_errors).execute()
 
     output.say(f"run directory: {directory.path}")
     hint = f"go on with: aworld run --resume {directory.path}"
@@ -100,17 +131,12 @@ def _execute(plan: Plan, directory: RunDirectory) -> list[StageSummary]:
             return asyncio.run(main())
         except asyncio.CancelledError as error:
             raise Stopped(f"stopped; {hint}") from error
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stopped, MachineError):  # a recipe or a plugin must be mended first, in a new run
             display.note(hint)
             raise
-        except AWorldError as error:
-            display.note(hint)
-            raise error
 
 
-def _conclude(
-    plan: Plan, directory: RunDirectory, summaries: list[StageSummary], *, max_errors: int, as_json: bool
-) -> None:
+def _conclude(directory: RunDirectory, summaries: list[StageSummary], *, max_errors: int, as_json: bool) -> None:
     from aworld_cli.report.tables import closing_tables
     from aworld_cli.run.directory import read_json
 
@@ -121,7 +147,10 @@ def _conclude(
         for table in closing_tables(summaries):
             console.print(table)
         console.print(f"run directory: {directory.path}", soft_wrap=True)
-    errors = sum(summary.errors for summary in summaries)
+    trained = sum(summary.errors for summary in summaries if summary.checkpoint is not None)
+    if trained:
+        output.warning(f"{trained} training episodes failed for infrastructure reasons; their groups were left out")
+    errors = sum(summary.errors for summary in summaries if summary.checkpoint is None)
     if errors > max_errors:
         output.error(
             f"{errors} episodes failed for infrastructure reasons (more than --max-errors {max_errors}); "
@@ -131,18 +160,17 @@ def _conclude(
 
 
 def _dry_run(recipe: Path | None, resume: Path | None, settings: list[str], *, as_json: bool) -> None:
-    from aworld_cli.recipe.loading import load_plan, plan_document
+    from aworld_cli.recipe.loading import load_plan
     from aworld_cli.run.directory import RunDirectory
-    from aworld_cli.run.lock import read_lock
     from aworld_cli.run.preview import preview
 
-    if recipe is not None:
-        plan = load_plan(recipe, state.registry(), settings)
-    else:
-        assert resume is not None
-        run_directory = RunDirectory(resume.resolve())
-        plan = plan_document(read_lock(run_directory)[0], state.registry())
-    shown = preview(plan)
+    with redirect_stdout(sys.stderr):
+        if recipe is not None:
+            plan = load_plan(recipe, state.registry(), settings)
+        else:
+            assert resume is not None
+            plan = _locked_plan(RunDirectory(resume.resolve()))
+        shown = preview(plan)
     if as_json:
         output.result_json(shown)
         return

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 from aworld_cli.cli import output
+from aworld_cli.errors import UsageError
 from aworld_cli.host.loader import disabled_by_environment, load_plugins
 from aworld_cli.host.registry import Registry
+from aworld_cli.places import config_file
 
 
 @dataclass(slots=True)
@@ -19,9 +22,16 @@ class State:
     _registry: Registry | None = None
 
     def registry(self) -> Registry:
-        """Load the plugins once; each that does not load costs one line on stderr."""
+        """Load the plugins once; each that does not load costs one line on stderr.
+
+        Raises:
+            UsageError: the user's config.toml is wrong.
+        """
         if self._registry is None:
-            plugins = load_plugins(disabled=self.disabled | disabled_by_environment(), builtin_only=self.builtin_only)
+            disabled = self.disabled | _disabled_by_settings()
+            if disabled:  # processes that we start load the same plugins
+                os.environ["AWORLD_DISABLE_PLUGINS"] = ",".join(sorted(disabled))
+            plugins = load_plugins(disabled=disabled, builtin_only=self.builtin_only)
             for plugin in plugins:
                 if plugin.status in ("failed", "incompatible"):
                     output.warning(
@@ -32,11 +42,25 @@ class State:
         return self._registry
 
 
+def _disabled_by_settings() -> set[str]:
+    """Return what the environment names, else what the user's file does; without one nothing more is imported."""
+    found = disabled_by_environment()
+    if found or config_file() is None:
+        return found
+    from aworld_cli.settings import load_settings
+
+    return set(load_settings().disable_plugins)
+
+
 state = State()
 
 
 def read_global_options(arguments: list[str]) -> list[str]:
-    """Take `--no-plugins`, `--disable-plugin NAME` and `--debug` out of the arguments, wherever they stand."""
+    """Take `--no-plugins`, `--disable-plugin NAME` and `--debug` out of the arguments, wherever they stand.
+
+    Raises:
+        UsageError: `--disable-plugin` names none.
+    """
     rest: list[str] = []
     waiting = iter(arguments)
     for argument in waiting:
@@ -47,9 +71,15 @@ def read_global_options(arguments: list[str]) -> list[str]:
         elif argument == "--debug":
             state.debug = True
         elif argument == "--disable-plugin":
-            state.disabled.add(next(waiting, ""))
+            state.disabled.add(_plugin_name(next(waiting, "")))
         elif argument.startswith("--disable-plugin="):
-            state.disabled.add(argument.partition("=")[2])
+            state.disabled.add(_plugin_name(argument.partition("=")[2]))
         else:
             rest.append(argument)
     return rest
+
+
+def _plugin_name(given: str) -> str:
+    if not given or given.startswith("-"):
+        raise UsageError("--disable-plugin takes the name of a plugin, as `aworld plugins` lists it")
+    return given

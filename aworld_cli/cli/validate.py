@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -18,15 +19,19 @@ def validate(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value first; repeatable.")
     ] = None,
 ) -> None:
-    """Check recipes: syntax, keys, types, components and their options. Starts nothing."""
+    """Check recipes: syntax, keys, types, components, their options, splits and tasks. Starts nothing."""
     from aworld_cli.recipe.loading import load_plan
+    from aworld_cli.run.check import check_plan
 
     code = 0
     for path in recipes:
         try:
-            load_plan(path, state.registry(), settings or [])
+            plan = load_plan(path, state.registry(), settings or [])
+            check_plan(plan, plan.environment.make())
             output.result(f"{path}: ok")
         except AWorldError as error:
             output.error(str(error))
+            if state.debug:
+                output.say("".join(traceback.format_exception(error)).rstrip())
             code = max(code, error.exit_code)
     raise typer.Exit(code)

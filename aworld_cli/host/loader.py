@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import sys
 from collections.abc import Collection
 from contextlib import redirect_stdout
@@ -16,10 +17,12 @@ from typing import Literal
 import pluggy
 
 from aworld_cli.host import hooks
-from aworld_cli.host.component import API_VERSION, Command, Component
+from aworld_cli.host.component import API_VERSION, KINDS, Command, Component
 
 GROUP = "aworld"
 Status = Literal["ok", "disabled", "failed", "incompatible"]
+_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +94,38 @@ def _ask(module: object, name: str, owner: str, version: str) -> Plugin:
     components = [item for items in manager.hook.aworld_components() for item in items]
     commands = [item for items in manager.hook.aworld_commands() for item in items]
     for item in components:
-        if not isinstance(item, Component):
-            raise TypeError(f"aworld_components returned a {type(item).__name__}, not a Component")
+        _check_component(item)
     for item in commands:
-        if not isinstance(item, Command):
-            raise TypeError(f"aworld_commands returned a {type(item).__name__}, not a Command")
+        _check_command(item)
+    known = [(item.kind, item.name) for item in components]
+    for kind, called in known:
+        if known.count((kind, called)) > 1:
+            raise ValueError(f"it offers two {kind}s called {called!r}")
     return Plugin(name, owner, version, "ok", "", tuple(components), tuple(commands))
+
+
+def _check_component(item: object) -> None:
+    if not isinstance(item, Component):
+        raise TypeError(f"aworld_components returned a {type(item).__name__}, not a Component")
+    if item.kind not in KINDS:
+        raise ValueError(f"the component {item.name!r} is of the kind {item.kind!r}; there are {', '.join(KINDS)}")
+    _check_name(item.name, "component")
+    for field, value in (("factory", item.factory), ("config", item.config)):
+        _check_reference(value, f"the {field} of the {item.kind} {item.name!r}")
+
+
+def _check_command(item: object) -> None:
+    if not isinstance(item, Command):
+        raise TypeError(f"aworld_commands returned a {type(item).__name__}, not a Command")
+    _check_name(item.name, "command")
+    _check_reference(item.app, f"the app of the command {item.name!r}")
+
+
+def _check_name(name: object, what: str) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name for a {what}: letters, digits, `-`, `_` and `.`")
+
+
+def _check_reference(value: object, what: str) -> None:
+    if not isinstance(value, str) or not _REFERENCE.fullmatch(value):
+        raise ValueError(f'{what} is {value!r}, not of the form "module:attribute"')

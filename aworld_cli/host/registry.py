@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
 
-from aworld_cli.errors import PluginError, did_you_mean
+from aworld_cli.errors import AWorldError, PluginError, did_you_mean
 from aworld_cli.host.component import Command, Component, Kind
 from aworld_cli.host.loader import Plugin
 
@@ -25,27 +27,48 @@ class Registered:
         """Import and return the pydantic model of the component's options."""
         model = self._load(self.component.config)
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            raise PluginError(f"{self._title()}: {self.component.config} is not a pydantic model")
+            raise PluginError(f"{self.title}: {self.component.config} is not a pydantic model")
         return model
 
     def factory(self) -> Callable[..., Any]:
         """Import and return the component's factory."""
         made = self._load(self.component.factory)
         if not callable(made):
-            raise PluginError(f"{self._title()}: {self.component.factory} is not callable")
+            raise PluginError(f"{self.title}: {self.component.factory} is not callable")
         return made
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """What error texts call it: kind, name and distribution."""
         return f"{self.component.kind} {self.component.name!r} of {self.plugin.distribution}"
+
+    @contextmanager
+    def blamed(self, doing: str) -> Iterator[None]:
+        """Turn what the component's code raises into a PluginError that names it; what it prints goes to stderr.
+
+        Args:
+            doing: what it was asked to do, as in "listing its splits".
+        """
+        try:
+            with redirect_stdout(sys.stderr):
+                yield
+        except AWorldError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise PluginError(f"{self.title} failed while {doing}: {describe(error)}") from error
 
     def _load(self, reference: str) -> object:
         module, _, attribute = reference.partition(":")
         try:
-            return getattr(importlib.import_module(module), attribute)
+            with redirect_stdout(sys.stderr):  # stdout carries results only, whatever a plugin prints on import
+                return getattr(importlib.import_module(module), attribute)
         except (Exception, SystemExit) as error:
-            text = " ".join(str(error).split())
-            message = f"{self._title()} cannot be loaded ({reference}): {type(error).__name__}: {text}"
-            raise PluginError(message) from error
+            raise PluginError(f"{self.title} cannot be loaded ({reference}): {describe(error)}") from error
+
+
+def describe(error: BaseException) -> str:
+    """Return an exception as one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
 
 
 class Registry:
@@ -63,9 +86,9 @@ class Registry:
             if kind is None or component.kind == kind
         ]
 
-    def commands(self) -> list[Command]:
-        """Return the command groups of loaded plugins."""
-        return [command for plugin in self.plugins for command in plugin.commands]
+    def commands(self) -> list[tuple[Command, Plugin]]:
+        """Return the command groups of loaded plugins, and whose they are."""
+        return [(command, plugin) for plugin in self.plugins for command in plugin.commands]
 
     def find(self, kind: Kind, name: str) -> Registered:
         """Return the component called `name`, or `distribution/name`.

@@ -82,8 +82,9 @@ class TokenSession:
         prompt = sequence.ids
         made = await self.model.generate(prompt, self.opening.params(turn), self.opening.request_id)
         sequence.extend(made.ids, sampled=True, logprobs=made.logprobs)
-        self._ended = bool(made.ids) and made.ids[-1] in self.model.codec.end_ids
-        message = self.model.codec.parse(made.ids, turn=turn)
+        # Another of `end_ids` (a general end of text, say) ends the reply, but not the turn as the template has it.
+        self._ended = made.ids[-1:] == [self.model.codec.end_id]
+        message = self.model.codec.parse(made.ids, turn=turn, tools=self.opening.tools if allow_tools else ())
         if not allow_tools:
             message = replace(message, tool_calls=())
         self.messages.append(message)
@@ -108,6 +109,7 @@ class ChatSession:
         self.codec = codec
         self.messages = list(opening.messages)
         self._pending: list[Message] = []
+        self._ended = True
         self._sequence: TokenSequence | None = None
         if codec is not None:
             self._sequence = TokenSequence(codec.prompt(opening.messages, opening.tools), logprobs=None)
@@ -121,17 +123,18 @@ class ChatSession:
         reply = await self.model.complete(ChatRequest(self.messages, tools, self.opening.params(turn)))
         if not allow_tools and reply.message.tool_calls:
             reply = replace(reply, message=replace(reply.message, tool_calls=()))
-        self._record(reply.message)
+        self._record(reply)
         self.messages.append(reply.message)
         return reply
 
-    def _record(self, message: Message) -> None:
+    def _record(self, reply: Reply) -> None:
         if self.codec is None or self._sequence is None:
             return
         if self._pending:
-            self._sequence.extend(self.codec.observation(self._pending, ended=True), sampled=False)
+            self._sequence.extend(self.codec.observation(self._pending, ended=self._ended), sampled=False)
             self._pending = []
-        self._sequence.extend(self.codec.assistant(message), sampled=True)
+        self._ended = reply.stop not in ("length", "abort")  # a reply that was cut did not say that it is done
+        self._sequence.extend(self.codec.assistant(reply.message, ended=self._ended), sampled=True)
 
     def observe(self, messages: Sequence[Message]) -> None:
         self.messages += messages

@@ -7,6 +7,7 @@ keys are errors; what aliases expand to is bounded, so that a small file cannot 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,23 +18,46 @@ from aworld_cli.errors import RecipeError
 
 KeyPath = tuple[str | int, ...]
 MAX_NODES = 100_000
+MAX_DEPTH = 100
+MAX_INTEGER = 10**300  # a float can still hold it
 
 
 @dataclass(slots=True)
 class Document:
-    """A parsed file: its value, and `(line, column)` from 1 for every key path in it."""
+    """A parsed file.
+
+    Args:
+        source: what error texts call it.
+        value: plain values; `${env:NAME}` is still a reference.
+        marks: `(line, column)` from 1 of every key path that the file holds.
+        text: the file's text, as it was read.
+        origins: where a value came from that was not in the file (`--set KEY`).
+        original: the values before they were changed; None when they were not.
+    """
 
     source: str
     value: Any
     marks: dict[KeyPath, tuple[int, int]] = field(default_factory=dict)
+    text: str = ""
+    origins: dict[KeyPath, str] = field(default_factory=dict)
+    original: Any = None
 
     def where(self, path: KeyPath) -> str:
-        """Return `file:line:column` of the nearest part of `path` that the file holds."""
+        """Return `file:line:column` or the origin of the nearest part of `path` that is known."""
         for end in range(len(path), -1, -1):
+            if path[:end] in self.origins:
+                return self.origins[path[:end]]
             mark = self.marks.get(path[:end])
             if mark is not None:
                 return f"{self.source}:{mark[0]}:{mark[1]}"
         return self.source
+
+    def replaced(self, path: KeyPath, origin: str) -> None:
+        """Note that what stands at `path`, and all below it, now comes from `origin`."""
+        for known in (self.marks, self.origins):
+            for other in [other for other in known if other[: len(path)] == path]:
+                del known[other]
+        self.origins[path] = origin
 
 
 class _Loader(yaml.SafeLoader):
@@ -42,30 +66,41 @@ class _Loader(yaml.SafeLoader):
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 (PyYAML's own design)
 
 
-def _resolver(tag: str, pattern: str, first: str) -> None:
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), list(first))
+def _integer(text: str) -> int:
+    return int(text, {"0x": 16, "0o": 8}.get(text[:2], 10))
 
 
-_resolver("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF")
-_resolver("null", r"^(?:~|null|Null|NULL|)$", "~nN\0")
+def _float(text: str) -> float:
+    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+#: What a scalar without quotes may be: the texts, and what they mean.
+_SCALARS: dict[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
+    "bool": (re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), lambda text: text.lower() == "true"),
+    "null": (re.compile(r"^(?:~|null|Null|NULL|)$"), lambda text: None),
+    "int": (re.compile(r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), _integer),
+    "float": (
+        re.compile(
+            r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
+        ),
+        _float,
+    ),
+}
+_FIRST = {"bool": "tTfF", "null": "~nN", "int": "-+0123456789", "float": "-+.0123456789"}
+for _tag, _first in _FIRST.items():
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _SCALARS[_tag][0], [*_first])
 _Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^$"), [""])
-_resolver("int", r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", "-+0123456789")
-_resolver(
-    "float",
-    r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
-    "-+.0123456789",
-)
-_resolver("merge", r"^<<$", "<")
+_Loader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"^<<$"), ["<"])
 
 
 def read_document(path: Path) -> Document:
-    """Parse the file at `path`.
+    """Parse the file at `path`; it is read once, so a pipe will do.
 
     Raises:
         RecipeError: it cannot be read or is not one YAML mapping; the text holds file:line:column.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise RecipeError(f"{path}: not a UTF-8 text file (byte {error.start})") from error
     except OSError as error:
@@ -74,21 +109,28 @@ def read_document(path: Path) -> Document:
 
 
 def parse_document(text: str, source: str) -> Document:
-    """Parse YAML text; `source` is what error texts call the file."""
+    """Parse YAML text that holds a mapping; `source` is what error texts call the file."""
+    document = parse_value(text, source)
+    if not isinstance(document.value, dict):
+        raise RecipeError(f"{source}: a recipe is a mapping of keys to values, starting with `aworld: 1`")
+    return document
+
+
+def parse_value(text: str, source: str) -> Document:
+    """Parse YAML text that holds one value of any kind; no text at all is null."""
+    document = Document(source, None, text=text)
     try:
         node = yaml.compose(text, Loader=_Loader)
+        if node is not None:
+            document.value = _Builder(document).build(node, ())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
         raise RecipeError(f"{where}: not valid YAML: {error.problem or error.context}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # PyYAML lets "\UFFFFFFFF" overflow
         raise RecipeError(f"{source}: not valid YAML: {' '.join(str(error).split())}") from error
     except RecursionError as error:
         raise RecipeError(f"{source}: nested too deeply") from error
-    if not isinstance(node, yaml.MappingNode):
-        raise RecipeError(f"{source}: a recipe is a mapping of keys to values, starting with `aworld: 1`")
-    document = Document(source, None)
-    document.value = _Builder(document).build(node, ())
     return document
 
 
@@ -97,7 +139,6 @@ class _Builder:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.scalars = _Loader("")
         self.count = 0
         self.open: set[int] = set()
 
@@ -105,6 +146,8 @@ class _Builder:
         self.count += 1
         if self.count > MAX_NODES:
             raise self._error(node, f"more than {MAX_NODES:,} values once its aliases are expanded")
+        if len(path) > MAX_DEPTH:
+            raise self._error(node, f"nested more than {MAX_DEPTH} deep")
         self.document.marks.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
@@ -129,6 +172,7 @@ class _Builder:
             key = key_node.value
             if not isinstance(key_node, yaml.ScalarNode) or not isinstance(key, str):
                 raise self._error(key_node, "a key must be a plain word")
+            self._check_text(key_node)
             if key in value:
                 raise self._error(key_node, f"the key {key!r} stands here twice")
             mark = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
@@ -146,18 +190,23 @@ class _Builder:
         return merged
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
-        if node.tag == "tag:yaml.org,2002:int":
-            text = node.value
-            bases = {"0x": 16, "0o": 8}
-            return int(text, bases.get(text[:2], 10))
-        if node.tag == "tag:yaml.org,2002:float":
-            text = node.value.lower()
-            return float(text.replace(".inf", "inf").replace(".nan", "nan"))
-        if node.tag not in {f"tag:yaml.org,2002:{name}" for name in ("str", "bool", "null")}:
+        tag, text = node.tag.removeprefix("tag:yaml.org,2002:"), node.value
+        if tag == "str":
+            self._check_text(node)
+            return text
+        if tag not in _SCALARS:
             raise self._error(node, f"the tag {node.tag!r} is not used in recipes")
-        if node.tag.endswith("str"):
-            return node.value
-        return self.scalars.construct_object(node)
+        pattern, read = _SCALARS[tag]
+        if not pattern.fullmatch(text):  # an explicit tag, such as `!!int abc`
+            raise self._error(node, f"what stands after !!{tag} is not of that type")
+        value = read(text) if len(text) <= 1_000 else MAX_INTEGER
+        if isinstance(value, int) and abs(value) >= MAX_INTEGER:
+            raise self._error(node, "a number of more than 300 digits")
+        return value
+
+    def _check_text(self, node: yaml.ScalarNode) -> None:
+        if any("\ud800" <= character <= "\udfff" for character in node.value):
+            raise self._error(node, "half of a surrogate pair, which is no character")
 
     def _error(self, node: yaml.Node, text: str) -> RecipeError:
         mark = node.start_mark

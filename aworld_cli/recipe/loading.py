@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
 
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from aworld_cli.errors import AWorldError, PluginError, RecipeError, did_you_mean
 from aworld_cli.host.component import Kind
@@ -15,6 +15,8 @@ from aworld_cli.host.registry import Registered, Registry
 from aworld_cli.recipe.document import Document, KeyPath, read_document
 from aworld_cli.recipe.environment import dotted, resolve_environment
 from aworld_cli.recipe.keep import compile_keep
+from aworld_cli.recipe.leaves import leaves
+from aworld_cli.recipe.numbers import bool_problem
 from aworld_cli.recipe.overrides import apply_overrides
 from aworld_cli.recipe.schema import (
     STAGES,
@@ -25,22 +27,34 @@ from aworld_cli.recipe.schema import (
     Stage,
     TrainerStage,
 )
+from aworld_cli.recipe.secrets import LITERAL, is_literal_secret
 
 M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A component that the recipe names, with its checked options."""
+    """A component that the recipe names, with its checked options; `path` is where the recipe names it."""
 
     registered: Registered
     config: BaseModel
+    path: KeyPath = ()
 
     @property
     def title(self) -> str:
         """`kind (distribution version)`."""
         plugin = self.registered.plugin
         return f"{self.registered.component.name} ({plugin.distribution} {plugin.version})"
+
+    def make(self, *arguments: Any) -> Any:
+        """Call the component's factory with its options and `arguments`.
+
+        Raises:
+            PluginError: it cannot be loaded, or its factory fails; an AWorldError of its own passes.
+        """
+        factory = self.registered.factory()
+        with self.registered.blamed("being made"):
+            return factory(self.config, *arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,21 +186,24 @@ class _Planner:
         except PluginError as error:
             self.broken.append(PluginError(f"{self.document.where((*path, 'kind'))}: {dotted(path)}: {error}"))
             return None
-        self._refuse_literal_secrets(config_model, path)
-        config = self._model(config_model, choice.options, path)
-        return None if config is None else Chosen(registered, config)
-
-    def _refuse_literal_secrets(self, model: type[BaseModel], path: KeyPath) -> None:
-        given = _at(self.document.value, path)
-        for name, field in model.model_fields.items():
-            secret = field.annotation is SecretStr or SecretStr in get_args(field.annotation)
-            literal = given.get(name) if isinstance(given, dict) else None
-            if secret and literal is not None and "${env:" not in str(literal):
-                text = "a secret is never written in a recipe: set an environment variable and write ${env:NAME}"
-                self._problem((*path, name), text)
+        for value in (self.document.value, self.document.original):  # the file is copied to the run as it was given
+            for leaf in leaves(config_model, value_at(value, path)):
+                if is_literal_secret(leaf):
+                    self._problem((*path, *leaf.path), LITERAL)
+        try:
+            with registered.blamed("checking its options"):
+                config = self._model(config_model, choice.options, path)
+        except PluginError as error:
+            self.broken.append(PluginError(f"{self.document.where(path)}: {dotted(path)}: {error}"))
+            return None
+        return None if config is None else Chosen(registered, config, path)
 
     def _model(self, model: type[M], value: Any, path: KeyPath) -> M | None:
         try:
+            for leaf in leaves(model, value):
+                text = bool_problem(leaf)
+                if text is not None:
+                    self._problem((*path, *leaf.path), text)
             return model.model_validate(value)
         except ValidationError as error:
             for item in error.errors(include_input=False, include_context=True):
@@ -229,7 +246,8 @@ def _keys_of(model: type[BaseModel], loc: Iterable[str | int]) -> list[str]:
     return [field.alias or name for name, field in current.model_fields.items()]
 
 
-def _at(value: Any, path: KeyPath) -> Any:
+def value_at(value: Any, path: KeyPath) -> Any:
+    """Return what plain values hold at `path`; None when they hold nothing there."""
     for part in path:
         try:
             value = value[part]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,7 +41,7 @@ def pass_at_k(n: int, correct: int, k: int) -> float:
     return 1.0 - math.prod((n - correct - i) / (n - i) for i in range(k))
 
 
-def estimate_mean(values: Sequence[float], per_value: int = 1) -> Estimate:
+def estimate_mean(values: Sequence[float], n: int | None = None) -> Estimate:
     """Return the mean of one figure in [0, 1] a task, and its 95 % interval.
 
     The interval is Wilson's with the effective sample size p(1-p)/SE^2, SE being that of the mean over tasks
@@ -49,9 +50,10 @@ def estimate_mean(values: Sequence[float], per_value: int = 1) -> Estimate:
 
     Args:
         values: one mean a task.
-        per_value: episodes behind each value.
+        n: episodes behind all of them; one a task if absent.
     """
     count = len(values)
+    n = count if n is None else n
     if count == 0:
         return Estimate(0.0, 0.0, 1.0, 0)
     mean = math.fsum(values) / count
@@ -59,18 +61,18 @@ def estimate_mean(values: Sequence[float], per_value: int = 1) -> Estimate:
     if count > 1:
         variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1) / count
         if variance > 0:
-            effective = min(max(mean * (1 - mean) / variance, 1.0), float(count * per_value))
+            effective = min(max(mean * (1 - mean) / variance, 1.0), float(n))
     centre = (mean + _Z**2 / (2 * effective)) / (1 + _Z**2 / effective)
     spread = mean * (1 - mean) / effective + _Z**2 / (4 * effective**2)
     half = _Z / (1 + _Z**2 / effective) * math.sqrt(max(spread, 0.0))
     low, high = min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
-    return Estimate(mean, low, high, count * per_value)
+    return Estimate(mean, low, high, n)
 
 
 @dataclass(slots=True)
 class _Seen:
     outcome: str
-    correct: bool
+    correct: bool | None
     reward: float | None
     tool_used: bool
     prompt_tokens: int
@@ -101,7 +103,7 @@ class Tally:
         turns = record.get("turns") or []
         self._seen[key] = _Seen(
             outcome=record["outcome"],
-            correct=bool(grade.get("correct")),
+            correct=grade.get("correct"),
             reward=grade.get("reward"),
             tool_used=any(turn["tool_calls"] for turn in turns),
             prompt_tokens=sum(turn["prompt_tokens"] for turn in turns),
@@ -117,7 +119,7 @@ class Tally:
     def counts(self) -> dict[str, int]:
         """Return selected, correct, wrong, limit, error and missing; the last five sum to the first.
 
-        An episode that met a limit and is still correct counts as correct.
+        An episode that met a limit and is still correct counts as correct; a grade that does not say counts as wrong.
         """
         selected = len(self.tasks) * self.samples
         counts = {"selected": selected, "correct": 0, "wrong": 0, "limit": 0, "error": 0, "missing": 0}
@@ -134,18 +136,28 @@ class Tally:
         return counts
 
     def metrics(self, ks: Iterable[int]) -> dict[str, Estimate]:
-        """Return pass@k for each k, the mean reward and the share of episodes that called a tool."""
-        correct = dict.fromkeys(self.tasks, 0)
-        reward = dict.fromkeys(self.tasks, 0.0)
-        tool = dict.fromkeys(self.tasks, 0)
-        for (task, digest, _), seen in self._seen.items():
-            correct[task, digest] += seen.correct and seen.outcome in ("answered", "limit")
-            reward[task, digest] += seen.reward or 0.0
-            tool[task, digest] += seen.tool_used
-        n = self.samples
-        found = {f"pass@{k}": estimate_mean([pass_at_k(n, count, k) for count in correct.values()], n) for k in ks}
-        found["reward"] = estimate_mean([value / n for value in reward.values()], n)
-        found["tool_use"] = estimate_mean([value / n for value in tool.values()], n)
+        """Return pass@k for each k, the mean reward and the share of episodes that called a tool.
+
+        pass@k counts every selected episode; one that failed or is missing is not correct. It is left out when no
+        grade says what is correct. Reward and tool use are means over the graded episodes alone: a failure of
+        infrastructure is not a reward of 0.
+        """
+        graded = [(key, seen) for key, seen in self._seen.items() if seen.outcome in ("answered", "limit")]
+        found: dict[str, Estimate] = {}
+        if not graded or any(seen.correct is not None for _, seen in graded):
+            correct = dict.fromkeys(self.tasks, 0)
+            for (task, digest, _), seen in graded:
+                correct[task, digest] += bool(seen.correct)
+            for k in ks:
+                values = [pass_at_k(self.samples, count, k) for count in correct.values()]
+                found[f"pass@{k}"] = estimate_mean(values, len(self.tasks) * self.samples)
+        rewards: dict[tuple[str, str], list[float]] = {}
+        used: dict[tuple[str, str], list[float]] = {}
+        for (task, digest, _), seen in graded:
+            rewards.setdefault((task, digest), []).append(seen.reward or 0.0)
+            used.setdefault((task, digest), []).append(float(seen.tool_used))
+        found["reward"] = estimate_mean([statistics.fmean(values) for values in rewards.values()], len(graded))
+        found["tool_use"] = estimate_mean([statistics.fmean(values) for values in used.values()], len(graded))
         return found
 
     def totals(self) -> dict[str, int]:

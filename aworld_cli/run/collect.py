@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from aworld_cli.model.codec import Codec
 from aworld_cli.recipe.loading import Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, EvalStage
 from aworld_cli.report.metrics import Tally
+from aworld_cli.run.check import tool_server
 from aworld_cli.run.summary import StageSummary
 from aworld_cli.runtime.base import Episode, Runtime
 from aworld_cli.runtime.episode import EpisodeRunner
@@ -36,7 +37,7 @@ async def collect(
         policy: the recipe's own model, when another one (a teacher) acts in this stage: the teacher's text is then
             recorded as the tokens that it has under the policy's template.
     """
-    tasks = run.tasks(stage, spec.split, spec.tasks)
+    tasks = run.tasks(stage)
     tally = Tally([(task.id, task.hash) for task in tasks], spec.samples)
     path = run.directory.stage(stage.directory) / "trajectories.jsonl"
     for record in read_journal(path):
@@ -70,11 +71,11 @@ async def _run_episodes(
     settled: set[tuple[str, str, int]],
 ) -> None:
     codec = await policy_codec(policy)
-    runtime: Runtime = run.plan.runtime.registered.factory()(run.plan.runtime.config)
-    agent = run.plan.agent.registered.factory()(run.plan.agent.config)
+    runtime: Runtime = run.plan.runtime.make()
+    agent = run.plan.agent.make()
     stage_seed = derive_seed(run.plan.recipe.seed, "stage", stage.name)
     total = len(tasks) * spec.samples
-    progress = _Progress(run, tally, total, len(settled))
+    progress = _Progress(run, total, len(settled))
     try:
         async with ToolSet(tool_servers(run.plan), run.directory.logs) as tools:
             await model.start()
@@ -88,11 +89,12 @@ async def _run_episodes(
             )
             episodes = pending_episodes(tasks, spec.samples, stage_seed, settled)
             with Journal(run.directory.stage(stage.directory) / "trajectories.jsonl") as journal:
-                async for trajectory in runtime.run(episodes, runner.run):
-                    record = trajectory.to_json()
-                    journal.append(record)
-                    tally.add(record)
-                    progress.advance(record)
+                async with contextlib.aclosing(runtime.run(episodes, runner.run)) as ended:
+                    async for trajectory in ended:
+                        record = trajectory.to_json()
+                        journal.append(record)
+                        tally.add(record)
+                        progress.advance(record)
     finally:
         await model.close()
 
@@ -115,21 +117,19 @@ async def policy_codec(policy: Model | None) -> Codec | None:
 
 def tool_servers(plan: Plan) -> list[StdioServer]:
     """Return the recipe's tool servers."""
-    return [tool.registered.factory()(tool.config) for tool in plan.tools]
+    return [tool_server(tool) for tool in plan.tools]
 
 
 class _Progress:
     """Reports at most ten times a second, so that watching costs nothing that counts."""
 
-    def __init__(self, run: Run, tally: Tally, total: int, done: int) -> None:
+    def __init__(self, run: Run, total: int, done: int) -> None:
         self.run = run
-        self.tally = tally
         self.total = total
-        self.done = done
-        self.correct = self.graded = self.errors = self.tokens = 0
+        self.done = self.skipped = done
+        self.graded = self.errors = self.tokens = 0
         self.reward = 0.0
-        self.began = self.last = time.monotonic()
-        self.skipped = done
+        self.began = self.last = run.clock.seconds
 
     def advance(self, record: dict[str, Any]) -> None:
         self.done += 1
@@ -137,13 +137,14 @@ class _Progress:
         if grade is not None:
             self.graded += 1
             self.reward += grade["reward"]
-            self.correct += bool(grade["correct"])
-        self.errors += record["outcome"] == "error"
+        if record["outcome"] == "error":
+            self._failed(record)
         self.tokens += sum(turn["completion_tokens"] for turn in record["turns"])
-        now = time.monotonic()
+        now = self.run.clock.seconds
         if now - self.last < _PROGRESS_SECONDS and self.done < self.total:
             return
         self.last = now
+        self.run.clock.tick()
         seconds = max(now - self.began, 1e-9)
         figures = {
             "episodes/s": (self.done - self.skipped) / seconds,
@@ -152,3 +153,11 @@ class _Progress:
             "errors": float(self.errors),
         }
         self.run.listener.stage_progress(StageProgress(self.done, self.total, figures))
+
+    def _failed(self, record: dict[str, Any]) -> None:
+        """Tell of the first failure; the others are counted, and stand in the journal."""
+        self.errors += 1
+        if self.errors == 1:
+            task, error = record["episode"]["task"], record["error"]
+            text = " ".join(str(error["message"]).split())
+            self.run.listener.note(f"warning: task {task!r} failed ({error['kind']}): {text[:500]}")

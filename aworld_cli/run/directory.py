@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from aworld_cli.errors import MachineError, UsageError
+from aworld_cli.trajectory.journal import finite
 
 SCHEMA_VERSION = 1
 
@@ -61,7 +62,10 @@ class RunDirectory:
         return run
 
     def _take_lock(self) -> None:
-        lock = (self.path / ".lock").open("a")
+        try:
+            lock = (self.path / ".lock").open("a")
+        except OSError as error:
+            raise MachineError(f"{self.path}: cannot be written: {error.strerror}") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -109,7 +113,7 @@ def write_json(path: Path, value: Any) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("w", encoding="utf-8") as file:
-            json.dump(value, file, indent=2, ensure_ascii=False)
+            json.dump(finite(value), file, indent=2, ensure_ascii=False, allow_nan=False)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from aworld_cli.environment.base import Environment, Task
-from aworld_cli.errors import AWorldError, RecipeError
+from aworld_cli.errors import AWorldError, RecipeError, UsageError
 from aworld_cli.model.base import Model, ModelContext
-from aworld_cli.recipe.environment import dotted
 from aworld_cli.recipe.keep import compile_keep
 from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, SftStage, TrainerStage, TrainStage
+from aworld_cli.run.check import select_tasks
+from aworld_cli.run.clock import StageClock
 from aworld_cli.run.collect import collect
 from aworld_cli.run.directory import RunDirectory, read_json, write_json
 from aworld_cli.run.progress import Listener
 from aworld_cli.run.summary import StageSummary, Status, run_summary
 from aworld_cli.seeds import derive_seed
-from aworld_cli.trainer.base import Trainer, TrainerContext
+from aworld_cli.trainer.base import StageProgress, Trainer, TrainerContext
 from aworld_cli.trajectory.journal import read_journal
 
 
@@ -32,12 +34,14 @@ class Run:
         plan: what to do.
         directory: where, locked by this process.
         listener: hears how it goes.
+        max_errors: most failed episodes of a stage that a later stage may still learn from.
     """
 
-    def __init__(self, plan: Plan, directory: RunDirectory, listener: Listener) -> None:
+    def __init__(self, plan: Plan, directory: RunDirectory, listener: Listener, *, max_errors: int = 0) -> None:
         self.plan = plan
         self.directory = directory
         self.listener = listener
+        self.max_errors = max_errors
         self.shared: dict[str, Any] = {}
         self.checkpoint: Path | None = None
         self.summaries: list[StageSummary] = []
@@ -52,13 +56,14 @@ class Run:
         Raises:
             AWorldError: a stage cannot go on; what is recorded stays, and the run can be resumed.
         """
-        self._check_splits()
-        self._save("running")
         status: Status = "failed"
         try:
+            self._save("running")
             self._prepare_trainers()
             for stage in self.plan.stages:
                 done = self._finished(stage)
+                if done is None:
+                    self._check_sources(stage)
                 summary = done or await self._stage(stage)
                 self.summaries.append(summary)
                 if summary.checkpoint is not None:
@@ -77,28 +82,52 @@ class Run:
     # -- one stage --------------------------------------------------------------------------------------------
 
     def _finished(self, stage: PlannedStage) -> StageSummary | None:
-        value = read_json(self.directory.stage(stage.directory) / "summary.json")
-        summary = None if value is None else StageSummary.from_json(value)
-        if summary is not None and isinstance(stage.spec, CollectStage) and summary.errors:
-            return None  # failed for infrastructure reasons: those episodes are run again
-        return summary
+        """Return what an earlier process made of the stage, or None when it is to be run (again)."""
+        summary = self._read_summary(stage)
+        if summary is None:
+            return None
+        if summary.checkpoint is not None and not (self.directory.path / summary.checkpoint).is_dir():
+            return None
+        learnt_from = any(
+            isinstance(other.spec, SftStage) and other.spec.source == stage.name and self._read_summary(other)
+            for other in self.plan.stages
+        )
+        # Episodes that failed for infrastructure's sake are run again, unless a later stage has learnt without them.
+        return None if isinstance(stage.spec, CollectStage) and summary.errors and not learnt_from else summary
+
+    def _read_summary(self, stage: PlannedStage) -> StageSummary | None:
+        path = self.directory.stage(stage.directory) / "summary.json"
+        value = read_json(path)
+        try:
+            return None if value is None else StageSummary.from_json(value)
+        except (TypeError, KeyError) as error:
+            text = f"{path}: not a stage's summary ({error}); delete it, and the stage's records are counted again"
+            raise UsageError(text) from error
+
+    def _check_sources(self, stage: PlannedStage) -> None:
+        if not isinstance(stage.spec, SftStage):
+            return
+        source = next(summary for summary in self.summaries if summary.name == stage.spec.source)
+        if source.errors > self.max_errors:
+            raise AWorldError(
+                f"{source.errors} episodes of {source.name!r} failed for infrastructure reasons, and {stage.name!r} "
+                f"would learn without them; run them again with --resume, or allow them with --max-errors"
+            )
 
     async def _stage(self, stage: PlannedStage) -> StageSummary:
-        started = time.monotonic()
-        if isinstance(stage.spec, CollectStage):
-            chosen = stage.model or self.plan.model
-            model = self.model(chosen, None if stage.model else self.checkpoint)
-            policy = self.model(self.plan.model, self.checkpoint) if stage.model else None
-            summary = await collect(self, stage, stage.spec, model, policy)
-        else:
-            assert isinstance(stage.spec, TrainerStage)
-            summary = await self._train(stage, stage.spec)
-        summary = StageSummary(
-            **{
-                **{key: getattr(summary, key) for key in StageSummary.__dataclass_fields__},
-                "seconds": time.monotonic() - started,
-            }
-        )
+        clock = self.clock = StageClock(self.directory.stage(stage.directory))
+        try:
+            if isinstance(stage.spec, CollectStage):
+                chosen = stage.model or self.plan.model
+                model = self.model(chosen, None if stage.model else self.checkpoint)
+                policy = self.model(self.plan.model, self.checkpoint) if stage.model else None
+                summary = await collect(self, stage, stage.spec, model, policy)
+            else:
+                assert isinstance(stage.spec, TrainerStage)
+                summary = await self._train(stage, stage.spec)
+        finally:
+            clock.tick(force=True)
+        summary = dataclasses.replace(summary, seconds=clock.seconds)
         write_json(self.directory.stage(stage.directory) / "summary.json", summary.to_json())
         return summary
 
@@ -118,6 +147,10 @@ class Run:
             checkpoint=str(context.output.relative_to(self.directory.path)),
         )
 
+    def _report(self, progress: StageProgress) -> None:
+        self.clock.tick()
+        self.listener.stage_progress(progress)
+
     # -- components -------------------------------------------------------------------------------------------
 
     def model(self, chosen: Chosen, checkpoint: Path | None) -> Model:
@@ -129,22 +162,21 @@ class Run:
             corpus=self.environment.corpus,
             shared=self.shared,
         )
-        made: Model = chosen.registered.factory()(chosen.config, context)
+        made: Model = chosen.make(context)
         return made
 
     @property
     def environment(self) -> Environment:
         """The recipe's environment."""
         if self._environment is None:
-            chosen = self.plan.environment
-            self._environment = chosen.registered.factory()(chosen.config)
+            self._environment = self.plan.environment.make()
         assert self._environment is not None
         return self._environment
 
     def _trainer(self, stage: PlannedStage) -> Trainer:
         if stage.name not in self._trainers:
             assert stage.trainer is not None
-            self._trainers[stage.name] = stage.trainer.registered.factory()(stage.trainer.config)
+            self._trainers[stage.name] = stage.trainer.make()
         return self._trainers[stage.name]
 
     async def _starting_checkpoint(self) -> Path:
@@ -172,8 +204,8 @@ class Run:
             seed=derive_seed(self.plan.recipe.seed, "stage", stage.name) % 2**31,
             logs=self.directory.logs,
             records=lambda: self._kept(spec) if isinstance(spec, SftStage) else (),
-            tasks=lambda: self.tasks(stage, spec.split, spec.tasks) if isinstance(spec, TrainStage) else [],
-            report=self.listener.stage_progress,
+            tasks=lambda: self.tasks(stage) if isinstance(spec, TrainStage) else [],
+            report=self._report,
             shared=self.shared,
         )
 
@@ -188,33 +220,11 @@ class Run:
         ordered: Iterable[str] = sorted(latest)  # the order of arrival must not matter to training
         return (latest[key] for key in ordered if keep(latest[key]))
 
-    def tasks(self, stage: PlannedStage, split: str, limit: int | None) -> list[Task]:
-        """Return the tasks that a stage selects.
-
-        Raises:
-            RecipeError: there are none, or fewer than the recipe asks for.
-        """
-        tasks = self.environment.tasks(split, limit)
-        where = self.plan.document.where(("stages", stage.index - 1, stage.key, "tasks"))
-        key = dotted(("stages", stage.index - 1, stage.key, "tasks"))
-        if not tasks:
-            raise RecipeError(f"{where}: {key}: the split {split!r} has no tasks")
-        if limit is not None and len(tasks) < limit:
-            raise RecipeError(f"{where}: {key}: {limit} tasks are asked for, the split {split!r} has {len(tasks)}")
-        return tasks
+    def tasks(self, stage: PlannedStage) -> list[Task]:
+        """Return the tasks that a stage selects."""
+        return select_tasks(self.plan, stage, self.environment)
 
     # -- beginning and end ------------------------------------------------------------------------------------
-
-    def _check_splits(self) -> None:
-        known = list(self.environment.splits())
-        for stage in self.plan.stages:
-            split = getattr(stage.spec, "split", None)
-            if split is not None and split not in known:
-                path = ("stages", stage.index - 1, stage.key, "split")
-                raise RecipeError(
-                    f"{self.plan.document.where(path)}: {dotted(path)}: the environment has no split {split!r}; "
-                    f"it has {', '.join(known)}"
-                )
 
     def _prepare_trainers(self) -> None:
         for stage in self.plan.stages:

@@ -4,67 +4,66 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, SecretStr
-
+from aworld_cli.environment.base import Task
 from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, TrainStage
+from aworld_cli.run.check import check_plan, tool_server
+from aworld_cli.run.masking import Mask
 
 
 def preview(plan: Plan) -> dict[str, Any]:
     """Return the plan as plain values: components with versions and options, tasks and processes of each stage.
 
-    Tasks are really listed by the environment; nothing is started. Secrets show as `**********`.
+    Tasks are really listed by the environment; nothing is started. What the recipe takes from the environment
+    (`${env:NAME}`) shows as that reference; other secrets show as `**********`.
+
+    Raises:
+        AWorldError: what `check_plan` raises; a plugin fails.
     """
-    environment = plan.environment.registered.factory()(plan.environment.config)
-    stages = [_stage(plan, stage, environment) for stage in plan.stages]
+    tasks = check_plan(plan, plan.environment.make())
+    mask = Mask(plan.document.value)
     return {
-        "recipe": plan.recipe.name,
-        "seed": plan.recipe.seed,
-        "model": _component(plan.model),
-        "agent": _component(plan.agent),
-        "tools": [_component(tool) | {"process": _process(tool)} for tool in plan.tools],
-        "environment": _component(plan.environment),
-        "runtime": _component(plan.runtime),
-        "sampling": plan.recipe.sampling.model_dump(),
-        "stages": stages,
+        "recipe": mask.overlay(plan.recipe.name, ("name",)),
+        "seed": mask.overlay(plan.recipe.seed, ("seed",)),
+        "model": _component(plan.model, mask),
+        "agent": _component(plan.agent, mask),
+        "tools": [_component(tool, mask) | {"process": _process(tool, mask)} for tool in plan.tools],
+        "environment": _component(plan.environment, mask),
+        "runtime": _component(plan.runtime, mask),
+        "sampling": mask.overlay(plan.recipe.sampling.model_dump(), ("sampling",)),
+        "stages": [_stage(plan, stage, tasks.get(stage.name), mask) for stage in plan.stages],
         "not checked": ["whether endpoints answer", "whether tool servers start", "memory and disk space"],
     }
 
 
-def _stage(plan: Plan, stage: PlannedStage, environment: Any) -> dict[str, Any]:
+def _stage(plan: Plan, stage: PlannedStage, tasks: list[Task] | None, mask: Mask) -> dict[str, Any]:
     shown: dict[str, Any] = {"name": stage.name, "kind": stage.key}
     spec = stage.spec
     if isinstance(spec, CollectStage | TrainStage):
-        tasks = environment.tasks(spec.split, spec.tasks)
-        shown |= {"split": spec.split, "tasks": len(tasks)}
-        if tasks:
-            shown |= {"first task": tasks[0].id, "last task": tasks[-1].id}
+        assert tasks is not None
+        shown |= {"split": mask.overlay(spec.split, ("stages", stage.index - 1, stage.key, "split"))}
+        shown |= {"tasks": len(tasks), "first task": tasks[0].id, "last task": tasks[-1].id}
     if isinstance(spec, CollectStage):
         shown |= {"samples": spec.samples, "episodes": shown["tasks"] * spec.samples}
         if stage.model is not None:
-            shown["model"] = _component(stage.model)
+            shown["model"] = _component(stage.model, mask)
     if stage.trainer is not None:
-        shown["trainer"] = _component(stage.trainer)
-        trainer = stage.trainer.registered.factory()(stage.trainer.config)
+        shown["trainer"] = _component(stage.trainer, mask)
+        trainer = stage.trainer.make()
         describe = getattr(trainer, "preview", None)
         if describe is not None:
-            shown |= describe(plan)
+            with stage.trainer.registered.blamed("describing what it would do"):
+                shown |= mask.hide(describe(plan))
     return shown
 
 
-def _component(chosen: Chosen) -> dict[str, Any]:
-    return {"kind": chosen.title, **options_of(chosen.config)}
+def _component(chosen: Chosen, mask: Mask) -> dict[str, Any]:
+    with chosen.registered.blamed("showing its options"):
+        options = chosen.config.model_dump(mode="json", by_alias=True)
+    shown: dict[str, Any] = mask.overlay(options, chosen.path)
+    return {"kind": chosen.title, **shown}
 
 
-def options_of(config: BaseModel) -> dict[str, Any]:
-    """Return a component's options as plain values, secrets masked."""
-    shown: dict[str, Any] = config.model_dump(mode="json")
-    for name in type(config).model_fields:
-        if isinstance(getattr(config, name), SecretStr):
-            shown[name] = "**********"
-    return shown
-
-
-def _process(tool: Chosen) -> str:
-    server = tool.registered.factory()(tool.config)
-    return " ".join([server.command, *server.args])
+def _process(tool: Chosen, mask: Mask) -> str:
+    server = tool_server(tool)
+    return " ".join(mask.hide([server.command, *server.args]))

@@ -39,8 +39,12 @@ class StageSummary:
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> StageSummary:
-        known = {key: value[key] for key in StageSummary.__dataclass_fields__ if key in value}
-        return StageSummary(**known)
+        """Read what `to_json` returned. Raises TypeError or KeyError when it is something else."""
+        summary = StageSummary(**{key: value[key] for key in StageSummary.__dataclass_fields__})
+        for name, kind in (("counts", dict), ("metrics", dict), ("totals", dict), ("name", str), ("kind", str)):
+            if not isinstance(getattr(summary, name), kind):
+                raise TypeError(f"{name} is no {kind.__name__}")
+        return summary
 
     @property
     def errors(self) -> int:

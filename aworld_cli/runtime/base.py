@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,11 +28,11 @@ Execute = Callable[[Episode], Awaitable[Trajectory]]
 
 
 class Runtime(Protocol):
-    """Runs episodes; every episode that it takes comes out exactly once, finished, failed or cancelled."""
+    """Runs episodes; every episode that it takes comes out exactly once, finished or failed, unless the run stops."""
 
     name: str
 
-    def run(self, episodes: Iterable[Episode], execute: Execute) -> AsyncIterator[Trajectory]:
+    def run(self, episodes: Iterable[Episode], execute: Execute) -> AsyncGenerator[Trajectory, None]:
         """Yield trajectories as episodes end, in the order in which they end."""
         ...
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from aworld_cli.agent.base import Agent, AgentContext, Attempt
 from aworld_cli.environment.base import Environment
+from aworld_cli.errors import EpisodeError
 from aworld_cli.model.base import Model, ModelSession
 from aworld_cli.model.session import Opening, open_session
 from aworld_cli.recipe.schema import Sampling
 from aworld_cli.runtime.base import Episode
 from aworld_cli.tool.toolset import ToolSet
 from aworld_cli.trajectory.message import Message
-from aworld_cli.trajectory.record import Trajectory
+from aworld_cli.trajectory.record import Grade, Trajectory
 
 if TYPE_CHECKING:
     from aworld_cli.model.codec import Codec
@@ -46,18 +47,26 @@ class EpisodeRunner:
             return opened[-1]
 
         attempt = Attempt()
+        trajectory = Trajectory(episode.id, "error", self.model.name, episode.seed, turns=attempt.turns)
         context = AgentContext(episode.task, open_one, self.tools.specs, self.tools.call)
-        await self.agent.attempt(context, attempt)
-        messages = opened[0].messages if opened else []
-        return Trajectory(
-            episode=episode.id,
-            outcome=attempt.outcome,
-            model=self.model.name,
-            seed=episode.seed,
-            answer=attempt.answer,
-            grade=self.environment.grade(episode.task, attempt.answer, messages),
-            messages=list(messages),
-            sequences=[sequence for session in opened for sequence in session.sequences],
-            turns=attempt.turns,
-            limit=attempt.limit,
-        )
+        try:
+            await self.agent.attempt(context, attempt)
+            messages = opened[0].messages if opened else []
+            trajectory.grade = checked(self.environment.grade(episode.task, attempt.answer, messages))
+        except EpisodeError as error:
+            error.trajectory = trajectory
+            raise
+        finally:
+            trajectory.messages = list(opened[0].messages) if opened else []
+            trajectory.sequences = [sequence for session in opened for sequence in session.sequences]
+        trajectory.outcome, trajectory.limit = attempt.outcome, attempt.limit
+        trajectory.answer = attempt.answer
+        return trajectory
+
+
+def checked(grade: Grade) -> Grade:
+    """Return the grade. Raises EpisodeError when its reward is not a number in [0, 1]."""
+    if not 0.0 <= grade.reward <= 1.0:  # false for NaN too
+        text = f"the environment gave the reward {grade.reward}, which is not in [0, 1]"
+        raise EpisodeError("environment", text, retryable=False)
+    return grade

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Iterable
+import traceback
+from collections.abc import AsyncGenerator, Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from aworld_cli.errors import EpisodeError, MachineError
+from aworld_cli.errors import AWorldError, EpisodeError, MachineError
 from aworld_cli.runtime.base import Episode, Execute
 from aworld_cli.trajectory.record import Trajectory
 
@@ -28,7 +29,8 @@ class LocalConfig(BaseModel):
 class LocalRuntime:
     """Keeps `concurrency` episodes going until none is left.
 
-    An episode that fails for infrastructure's sake is tried again `attempts` times in all, then recorded as `error`.
+    An episode that fails for infrastructure's sake is tried again, `attempts` times in all, then recorded as `error`;
+    one that runs out of time, or meets an exception that no contract knows, is recorded at once. Neither stops others.
     """
 
     name = "local"
@@ -37,7 +39,7 @@ class LocalRuntime:
         self.config = config
         self._slots = asyncio.Semaphore(config.concurrency)
 
-    async def run(self, episodes: Iterable[Episode], execute: Execute) -> AsyncIterator[Trajectory]:
+    async def run(self, episodes: Iterable[Episode], execute: Execute) -> AsyncGenerator[Trajectory, None]:
         """See `Runtime.run`. Raises MachineError when a failure says that no episode can succeed."""
         waiting = iter(episodes)
         running: set[asyncio.Task[Trajectory]] = set()
@@ -51,8 +53,14 @@ class LocalRuntime:
                 if not running:
                     return
                 done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    yield task.result()
+                # What is finished is handed out before any failure stops the rest.
+                failures = [task.exception() for task in done]
+                for task, failure in zip(done, failures, strict=True):
+                    if failure is None:
+                        yield task.result()
+                for failure in failures:
+                    if failure is not None:
+                        raise failure
         finally:
             for task in running:
                 task.cancel()
@@ -67,30 +75,45 @@ class LocalRuntime:
         started = time.monotonic()
         for attempt in range(1, self.config.attempts + 1):
             try:
-                async with asyncio.timeout(self.config.episode_timeout):
-                    trajectory = await execute(episode)
-                trajectory.attempts = attempt
-                trajectory.seconds = time.monotonic() - started
-                return trajectory
-            except TimeoutError:
-                error = EpisodeError("timeout", f"not done within {self.config.episode_timeout:g} s")
-            except EpisodeError as failure:
-                if failure.fatal:
-                    raise MachineError(str(failure)) from failure
-                error = failure
-            if not error.retryable or attempt == self.config.attempts:
+                trajectory = await self._attempt(episode, execute)
                 break
+            except EpisodeError as error:
+                if error.fatal:
+                    raise MachineError(str(error)) from error
+                if not error.retryable or attempt == self.config.attempts:
+                    trajectory = failed(episode, error)
+                    break
             pause = self.config.retry_pause * 2 ** (attempt - 1)
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
-        return Trajectory(
-            episode=episode.id,
-            outcome="error",
-            model="",
-            seed=episode.seed,
-            error={"kind": error.kind, "message": str(error)},
-            attempts=attempt,
-            seconds=time.monotonic() - started,
-        )
+        trajectory.attempts = attempt
+        trajectory.seconds = time.monotonic() - started
+        return trajectory
+
+    async def _attempt(self, episode: Episode, execute: Execute) -> Trajectory:
+        deadline = asyncio.timeout(self.config.episode_timeout)
+        try:
+            async with deadline:
+                return await execute(episode)
+        except (EpisodeError, AWorldError):
+            raise
+        except Exception as error:
+            if deadline.expired():
+                text = f"not done within {self.config.episode_timeout:g} s"
+                raise EpisodeError("timeout", text, retryable=False) from error
+            unexpected = EpisodeError("plugin", f"{type(error).__name__}: {error}", retryable=False)
+            unexpected.traceback = "".join(traceback.format_exception(error))
+            raise unexpected from error
+
+
+def failed(episode: Episode, error: EpisodeError) -> Trajectory:
+    """Return the record of an episode whose infrastructure failed, with what it had done by then."""
+    trajectory: Trajectory = error.trajectory or Trajectory(episode.id, "error", "", episode.seed)
+    trajectory.outcome = "error"
+    trajectory.grade = None
+    trajectory.error = {"kind": error.kind, "message": str(error)}
+    if error.traceback:
+        trajectory.error["traceback"] = error.traceback
+    return trajectory
 
 
 def local(config: LocalConfig) -> LocalRuntime:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import sys
@@ -43,10 +44,12 @@ class ToolServer:
         self.restarts = 0
         self._client: Client | None = None
         self._owner: asyncio.Task[None] | None = None
-        self._dead = asyncio.Event()
+        self._ready = False
         self._closing = asyncio.Event()
+        self._closed = False
         self._restarting = asyncio.Lock()
         self._started_at = 0.0
+        self._log_start = 0
 
     async def start(self) -> None:
         """Start the process and list its tools.
@@ -54,12 +57,8 @@ class ToolServer:
         Raises:
             MachineError: it does not start or does not answer within `start_timeout` seconds.
         """
-        if shutil.which(self.spec.command, path=self.spec.env.get("PATH")) is None:
-            raise MachineError(
-                f"tool server {self.spec.name!r}: the program {self.spec.command!r} is not found; install it, or "
-                "correct `command`"
-            )
-        self._dead, self._closing = asyncio.Event(), asyncio.Event()
+        self._check_program()
+        self._ready, self._closing = False, asyncio.Event()
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._started_at = time.monotonic()
         self._owner = asyncio.create_task(self._own(ready), name=f"tool-server-{self.spec.name}")
@@ -67,21 +66,27 @@ class ToolServer:
             async with asyncio.timeout(self.spec.start_timeout):
                 await asyncio.shield(ready)
         except TimeoutError as error:
-            await self.close()
+            await self._stop()
             seconds = f"{self.spec.start_timeout:g} s"
             raise MachineError(
                 f"tool server {self.spec.name!r} did not answer within {seconds} of its start; see {self.log}"
             ) from error
-        except MachineError:
-            await self.close()
+        except BaseException:
+            await self._stop()
             raise
 
     async def close(self) -> None:
-        """Stop the process; returns when it is gone."""
+        """Stop the process for good; returns when it is gone. Calls from now on fail."""
+        self._closed = True
+        await self._stop()
+
+    async def _stop(self) -> None:
         self._closing.set()
         owner, self._owner = self._owner, None
         if owner is None:
             return
+        if not self._ready:  # deep in its start, it would not notice
+            owner.cancel()
         done, _ = await asyncio.wait({owner}, timeout=5)
         if not done:
             owner.cancel()
@@ -94,6 +99,7 @@ class ToolServer:
             EpisodeError: the server is down and cannot be brought back.
         """
         from mcp import MCPError
+        from mcp_types import CONNECTION_CLOSED
 
         client = self._client
         if client is None:
@@ -106,7 +112,7 @@ class ToolServer:
         except TimeoutError:
             return ToolResult(f"{name} gave no answer within {self.spec.call_timeout:g} s", is_error=True)
         except MCPError as error:
-            if self._connection_lost(error):
+            if error.code == CONNECTION_CLOSED and await self._is_gone():
                 self._forget(client)
                 return ToolResult(f"the tool server {self.spec.name!r} died during the call", is_error=True)
             return ToolResult(f"{name}: {error}", is_error=True)
@@ -114,9 +120,17 @@ class ToolServer:
             return ToolResult(f"{name} gave an unusable result: {_one_line(error)}", is_error=True)
         return _read_result(result)
 
-    @staticmethod
-    def _connection_lost(error: Exception) -> bool:
-        return getattr(getattr(error, "error", None), "code", None) == -32000 or "closed" in str(error).lower()
+    async def _is_gone(self) -> bool:
+        """Tell a connection that ended from a server that answers with the same code."""
+        owner = self._owner
+        if owner is None or owner.done() or self._client is None:
+            return True
+        try:
+            async with asyncio.timeout(5):
+                await self._client.list_tools()
+        except Exception:
+            return True
+        return False
 
     def _forget(self, client: Client) -> None:
         if self._client is client:
@@ -127,7 +141,9 @@ class ToolServer:
         async with self._restarting:
             if self._client is not None:
                 return
-            await self.close()
+            if self._closed:
+                raise EpisodeError("tool", f"tool server {self.spec.name!r} is closed", retryable=False)
+            await self._stop()
             if time.monotonic() - self._started_at > 60:
                 self.restarts = 0
             if self.restarts >= len(RESTART_PAUSES):
@@ -163,20 +179,34 @@ class ToolServer:
         )
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("a") as errlog:
+            self._log_start = errlog.tell()
             async with Client(stdio_client(parameters, errlog=errlog)) as client:
                 self.tools = await _list_tools(client)
-                self._client = client
+                if not self.tools:
+                    raise MachineError("it offers no tools")
+                self._client, self._ready = client, True
                 if not ready.done():
                     ready.set_result(None)
                 await self._closing.wait()
                 self._client = None
+
+    def _check_program(self) -> None:
+        command, cwd = self.spec.command, self.spec.cwd
+        if cwd is not None and os.sep in command:
+            command = os.path.join(cwd, command)  # noqa: PTH118 (an absolute command stays as it is)
+        if shutil.which(command, path=self.spec.env.get("PATH")) is None:
+            raise MachineError(
+                f"tool server {self.spec.name!r}: the program {self.spec.command!r} is not found; install it, or "
+                "correct `command`"
+            )
 
     def _start_failure(self, error: BaseException) -> str:
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         last = ""
         with contextlib.suppress(OSError):
-            lines = self.log.read_text(errors="replace").strip().splitlines()
+            said = self.log.read_bytes()[self._log_start :].decode(errors="replace")
+            lines = said.strip().splitlines()
             last = f": {lines[-1]}" if lines else ""
         return f"tool server {self.spec.name!r} did not start ({_one_line(error)}{last}); see {self.log}"
 
@@ -193,8 +223,19 @@ async def _list_tools(client: Client) -> tuple[ToolSpec, ...]:
 
 
 def _read_result(result: CallToolResult) -> ToolResult:
-    parts = [getattr(block, "text", None) or f"[{block.type}]" for block in result.content]
+    parts = [_block_text(block) for block in result.content]
+    if not parts and result.structured_content is not None:
+        parts = [json.dumps(result.structured_content, ensure_ascii=False)]
     return ToolResult(truncate_middle("\n".join(parts), MAX_RESULT_CHARACTERS), is_error=bool(result.is_error))
+
+
+def _block_text(block: object) -> str:
+    """Return what a block of a result says as text; one that holds none is named by its type."""
+    for holder in (block, getattr(block, "resource", None)):
+        text = getattr(holder, "text", None)
+        if isinstance(text, str):
+            return text
+    return f"[{getattr(block, 'type', 'unknown')}]"
 
 
 def truncate_middle(text: str, limit: int) -> str:

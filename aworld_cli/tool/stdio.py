@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field
 
+from aworld_cli.recipe import NamedValue
 from aworld_cli.tool.base import StdioServer
 
 
@@ -16,9 +17,10 @@ class StdioConfig(BaseModel):
 
     command: str = Field(min_length=1, description="The program.")
     args: tuple[str, ...] = Field((), description="Its arguments.")
-    env: dict[str, SecretStr] = Field(
+    env: dict[str, NamedValue] = Field(
         default_factory=dict,
-        description="Its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER; nothing else is passed on.",
+        description="Its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER; nothing else is passed on. "
+        "A secret is written ${env:NAME}.",
     )
     cwd: str | None = Field(None, description="The directory it starts in.")
     name: str | None = Field(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,10 +18,13 @@ class ToolSet:
 
     def __init__(self, servers: Sequence[StdioServer], logs: Path) -> None:
         self.servers = [ToolServer(spec, logs / f"tool-{spec.name}.log") for spec in servers]
+        self.logs = logs
         self.specs: tuple[ToolSpec, ...] = ()
         self._by_name: dict[str, ToolServer] = {}
 
     async def __aenter__(self) -> ToolSet:
+        if self.servers:
+            _divert_protocol_log(self.logs)
         try:
             await asyncio.gather(*(server.start() for server in self.servers))
             self._index()
@@ -55,3 +59,14 @@ class ToolSet:
         if call.arguments is None:
             return ToolResult(f"the arguments of {call.name} are not a JSON object", is_error=True)
         return await server.call(call.name, call.arguments)
+
+
+def _divert_protocol_log(logs: Path) -> None:
+    """Send what the MCP SDK logs (a traceback for each line that is not protocol) to a file instead of stderr."""
+    logger = logging.getLogger("mcp")
+    for handler in list(logger.handlers):
+        logger.removeHandler(handler)
+        handler.close()
+    logs.mkdir(parents=True, exist_ok=True)
+    logger.addHandler(logging.FileHandler(logs / "mcp.log", delay=True))
+    logger.propagate = False

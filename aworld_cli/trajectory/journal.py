@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import zlib
 from collections.abc import Iterator
@@ -15,15 +16,33 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from aworld_cli.errors import AWorldError, MachineError
+from aworld_cli.errors import MachineError
 
 _TAIL = len(b',"crc32":"00000000"}')
 
 
 def encode_line(record: dict[str, Any]) -> bytes:
     """Return the record as one JSON line that ends with its own CRC-32."""
-    body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    body = _dump(record).encode("utf-8", "surrogatepass")
     return body[:-1] + b',"crc32":"%08x"}\n' % zlib.crc32(body)
+
+
+def _dump(record: dict[str, Any]) -> str:
+    try:
+        return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:  # JSON has no NaN and no infinity: they become null
+        return json.dumps(finite(record), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def finite(value: Any) -> Any:
+    """Return a JSON value with None in place of each number that is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return value
 
 
 def decode_line(line: bytes) -> dict[str, Any]:
@@ -44,15 +63,19 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the records in order; a torn last line is left out.
 
     Raises:
-        AWorldError: a line before the last is damaged; the text holds its number.
+        MachineError: it cannot be read, or a line before the last is damaged; the text holds its number.
     """
     if not path.exists():
         return
-    with path.open("rb") as file:
+    try:
+        opened = path.open("rb")
+    except OSError as error:
+        raise MachineError(f"{path}: cannot be read: {error.strerror}") from error
+    with opened as file:
         damaged: int | None = None
         for number, line in enumerate(file, 1):
             if damaged is not None:
-                raise AWorldError(f"{path}:{damaged}: damaged record; restore the file, or delete that line")
+                raise MachineError(f"{path}:{damaged}: damaged record; restore the file, or delete that line")
             if not line.endswith(b"\n"):
                 return  # torn: whoever writes next cuts it off, whole or not
             try:
@@ -60,7 +83,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
             except ValueError:
                 damaged = number
         if damaged is not None:
-            raise AWorldError(f"{path}:{damaged}: damaged record; restore the file, or delete that line")
+            raise MachineError(f"{path}:{damaged}: damaged record; restore the file, or delete that line")
 
 
 class Journal:
@@ -71,8 +94,8 @@ class Journal:
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> Journal:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self.path.open("r+b" if self.path.exists() else "w+b", buffering=0)
         except OSError as error:
             raise MachineError(f"{self.path}: cannot be written: {error.strerror}") from error

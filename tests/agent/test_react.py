@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+import pytest
+
 from aworld_cli.agent.base import AgentContext, Attempt
 from aworld_cli.agent.react import ReactAgent, ReactConfig
 from aworld_cli.environment.base import Task
+from aworld_cli.errors import EpisodeError
 from aworld_cli.model.base import ChatRequest, ModelSession, Reply
 from aworld_cli.model.session import Opening, open_session
 from aworld_cli.recipe.schema import Sampling
@@ -85,11 +88,42 @@ def test_at_the_turn_limit_one_tool_free_answer_is_asked_for() -> None:
     assert session.messages[-1].tool_calls == ()
 
 
-def test_a_reply_cut_at_its_length_is_a_limit() -> None:
-    made, _ = attempt(
-        Scripted(lambda _: Reply(Message("assistant", "12"), "length")), ReactConfig(), lambda _: ToolResult("")
-    )
+def test_a_reply_cut_at_its_length_is_a_limit_and_one_more_is_asked_for() -> None:
+    replies = iter([Reply(Message("assistant", "I think that"), "length"), Reply(Message("assistant", "12"), "stop")])
+    model = Scripted(lambda _: next(replies))
+    made, _ = attempt(model, ReactConfig(), lambda _: ToolResult(""))
     assert (made.outcome, made.limit, made.answer) == ("limit", "tokens", "12")
+    assert not model.requests[-1].tools
+
+
+def test_the_time_limit_asks_for_an_answer() -> None:
+    model = Scripted(call_then_answer)
+    made, _ = attempt(model, ReactConfig(max_seconds=1e-9), lambda _: ToolResult(""))
+    assert (made.outcome, made.limit) == ("limit", "time") and len(model.requests) == 1
+
+
+def test_a_failed_call_ends_its_siblings() -> None:
+    ended: list[str] = []
+
+    async def call(request: ToolCall) -> ToolResult:
+        try:
+            await asyncio.sleep(0 if request.id == "c1" else 60)
+        except asyncio.CancelledError:
+            ended.append(request.id)
+            raise
+        raise EpisodeError("tool", "down")
+
+    def open_one(messages: Sequence[Message]) -> ModelSession:
+        return open_session(Scripted(call_then_answer), Opening(messages, [TOOL], Sampling(), 7, "r"))
+
+    async def main() -> None:
+        context = AgentContext(Task("t", (Message("user", "1+1"),)), open_one, [TOOL], call)
+        with pytest.raises(EpisodeError):
+            await ReactAgent(ReactConfig()).attempt(context, Attempt())
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    assert ended == ["c2"]
 
 
 def test_system_message() -> None:

@@ -34,6 +34,19 @@ BROKEN = {
         "from aworld_cli.host import hookimpl\naworld_api = 1\n@hookimpl\ndef aworld_components(): return ['x']",
         "not a Component",
     ),
+    "wrong-kind": (GOOD.replace('"tool"', '"tol"'), "of the kind 'tol'; there are model, tool"),
+    "wrong-factory": (GOOD.replace("nowhere:factory", "nowhere.factory"), "the factory of the tool 'calculator' is"),
+    "class-as-config": (
+        GOOD.replace('"nowhere:Config"', "int"),
+        "the config of the tool 'calculator' is <class 'int'>",
+    ),
+    "wrong-name": (GOOD.replace('"calculator"', '"my/tool"'), "'my/tool' is no name for a component"),
+    "twice": (GOOD.replace("return [", "return 2 * ["), "it offers two tools called 'calculator'"),
+    "wrong-command": (
+        "from aworld_cli.host import Command, hookimpl\naworld_api = 1\n@hookimpl\n"
+        "def aworld_commands(): return [Command('mine', 'mine', 'nowhere')]",
+        "the app of the command 'mine' is 'nowhere', not of the form",
+    ),
 }
 
 
@@ -98,6 +111,13 @@ def test_component_that_cannot_be_imported_is_fatal_only_when_named(
     assert "nowhere:Config" in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [["--disable-plugin"], ["--disable-plugin="], ["--disable-plugin", "--json"]])
+def test_disabling_no_plugin_in_particular_is_a_usage_error(arguments: list[str], aworld: Aworld) -> None:
+    done = aworld("plugins", *arguments)
+    assert done.returncode == 2
+    assert done.stderr == "error: --disable-plugin takes the name of a plugin, as `aworld plugins` lists it\n"
+
+
 def test_nothing_heavy_is_imported(aworld: Aworld, tmp_path: Path, teacher_recipe: Callable[..., Path]) -> None:
     recipe = teacher_recipe()
     script = tmp_path / "modules.py"
@@ -105,6 +125,7 @@ def test_nothing_heavy_is_imported(aworld: Aworld, tmp_path: Path, teacher_recip
         "import sys\nfrom aworld_cli.cli.app import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "heavy = {'torch', 'ray', 'transformers', 'verl', 'mcp', 'aiohttp', 'playwright', 'openai', 'numpy'}\n"
+        "if sys.argv[1] != 'validate':\n    heavy |= {'pydantic_settings', 'dotenv', 'yaml', 'asyncio', 'jinja2'}\n"
         "print('HEAVY', sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
     import subprocess

@@ -57,10 +57,24 @@ def test_good_recipe(tmp_path: Path, registry: Registry) -> None:
         ("from: rollout", "from: nowhere", "r.yaml:11:7: stages[1].sft.from: no earlier stage"),
         ("steps: 3", "step: 3", "r.yaml:12:7: stages[1].sft.step: unknown key; did you mean 'steps'?"),
         ("k: [1, 4]", "k: [1, 8]", "r.yaml:13:5: stages[2].eval: every k must lie between 1 and samples (4)"),
-        ("samples: 4", "samples: 0", "r.yaml:13:42: stages[2].eval.samples: Input should be greater than"),
+        ("samples: 4", "samples: 0", "r.yaml:13:35: stages[2].eval.samples: Input should be greater than"),
         ("steps: 3", "steps: 3\n      keep: __import__('os')", "stages[1].sft.keep: \"__import__('os')\" is not"),
         ("digits: 2", "digits: 2\n  digits: 3", "r.yaml:8:3: the key 'digits' stands here twice"),
         ("digits: 2", "digits: ${env:AWORLD_UNSET_X}", "environment.digits: the environment variable AWORLD_UNSET_X"),
+        ("digits: 2", "digits: ${env:X", "r.yaml:7:3: environment.digits: not a reference: write ${env:NAME}"),
+        ("digits: 2", "digits: true", "r.yaml:7:3: environment.digits: Input should be a valid integer, not true"),
+        ("aworld: 1", "aworld: true", "r.yaml:1:1: aworld: Input should be 1, not true"),
+        ("tasks: 4", "tasks: true", "r.yaml:9:29: stages[0].rollout.tasks: Input should be a valid integer, not true"),
+        ("steps: 3", "steps: 3\n      keep: turn <= 2", "stages[1].sft.keep: records have no field 'turn'; did you"),
+        ("digits: 2", "digits: !!int abc", "r.yaml:7:11: what stands after !!int is not of that type"),
+        ("digits: 2", "digits: !!float abc", "r.yaml:7:11: what stands after !!float"),
+        ("digits: 2", "digits: !!bool abc", "r.yaml:7:11: what stands after !!bool"),
+        ("digits: 2", "digits: !!null abc", "r.yaml:7:11: what stands after !!null"),
+        ("digits: 2", f"digits: {'1' * 5000}", "r.yaml:7:11: a number of more than 300 digits"),
+        ("digits: 2", f"digits: 0x{'f' * 300}", "r.yaml:7:11: a number of more than 300 digits"),
+        ("name: test", 'name: "\\ud800"', "r.yaml:2:7: half of a surrogate pair"),
+        ("name: test", 'name: "\\UFFFFFFFF"', "r.yaml: not valid YAML"),
+        ("digits: 2", f"x: {'[' * 150}{']' * 150}", "nested more than 100 deep"),
     ],
 )
 def test_bad_recipe(old: str, new: str, expected: str, tmp_path: Path, registry: Registry) -> None:
@@ -81,7 +95,7 @@ def test_all_errors_at_once(tmp_path: Path, registry: Registry) -> None:
 def test_unknown_component(tmp_path: Path, registry: Registry) -> None:
     with pytest.raises(PluginError) as caught:
         plan(GOOD.replace("kind: calculator", "kind: calculater"), tmp_path, registry)
-    assert "r.yaml:4:9: tools[0]: no tool is called 'calculater'; did you mean 'calculator'?" in str(caught.value)
+    assert "r.yaml:4:10: tools[0]: no tool is called 'calculater'; did you mean 'calculator'?" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +130,28 @@ def test_settings(tmp_path: Path, registry: Registry) -> None:
     assert made.environment.config.model_dump()["digits"] == 1
     assert made.stages[2].spec.model_dump()["tasks"] == 9
     assert made.stages[0].spec.model_dump()["tasks"] == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (["stages=[null]"], "--set stages: stages[0]: "),
+        (["stages=[[1]]"], "--set stages: stages[0]: "),
+        (["stages.0=3"], "--set stages.0: stages[0]: "),
+        (["environment.digit=2"], "--set environment.digit: environment.digit: unknown key; did you mean 'digits'?"),
+        (["stages.eval.samples=0"], "--set stages.eval.samples: stages[2].eval.samples: Input should be greater"),
+        (["sampling.temperature=hot"], "--set sampling.temperature: sampling.temperature: Input should be a valid num"),
+        (["environment.digits=true"], "--set environment.digits: environment.digits: Input should be a valid integer"),
+        (["name='${env:AWORLD_UNSET_X}'"], "--set name: name: the environment variable AWORLD_UNSET_X"),
+    ],
+)
+def test_an_error_in_a_value_that_was_set_names_the_setting(
+    settings: list[str], expected: str, tmp_path: Path, registry: Registry
+) -> None:
+    with pytest.raises(RecipeError) as caught:
+        plan(GOOD, tmp_path, registry, settings)
+    assert expected in str(caught.value)
+    assert "1:1" not in str(caught.value)
 
 
 @pytest.mark.parametrize("setting", ["seed", "=1", "stages.9.tasks=1", "name.x=1", "seed=[1"])

@@ -23,7 +23,7 @@ def test_pass_at_k_counts_subsets(n: int, data: st.DataObject) -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.integers(1, 8))
 def test_interval_holds_the_mean(values: list[float], per_value: int) -> None:
-    found = estimate_mean(values, per_value)
+    found = estimate_mean(values, len(values) * per_value)
     assert 0 <= found.low <= found.value <= found.high <= 1
     assert found.n == len(values) * per_value
 
@@ -73,3 +73,20 @@ def test_a_later_record_replaces_an_earlier_one_and_strangers_are_ignored() -> N
     tally.add(record("a", 0, "answered", True))
     assert tally.settled() == {("a", "h", 0)}
     assert tally.counts() == {"selected": 1, "correct": 1, "wrong": 0, "limit": 0, "error": 0, "missing": 0}
+
+
+def test_a_failure_of_infrastructure_is_not_a_reward_of_zero() -> None:
+    tally = Tally([("a", "h"), ("b", "h")], 1)
+    tally.add(record("a", 0, "answered", True))
+    tally.add(record("b", 0, "error", None))
+    metrics = tally.metrics([1])
+    assert metrics["pass@1"].value == 0.5
+    assert (metrics["reward"].value, metrics["reward"].n) == (1.0, 1)
+    assert (metrics["tool_use"].value, metrics["tool_use"].n) == (1.0, 1)
+
+
+def test_no_pass_at_k_where_nothing_says_what_is_correct() -> None:
+    tally = Tally([("a", "h")], 1)
+    tally.add({**record("a", 0, "answered", None), "grade": {"reward": 0.7, "correct": None}})
+    metrics = tally.metrics([1])
+    assert "pass@1" not in metrics and metrics["reward"].value == pytest.approx(0.7)

@@ -20,6 +20,7 @@ if mode == "deaf":
 if mode == "breeds":
     subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL)
 
+from mcp import MCPError  # noqa: E402
 from mcp.server.mcpserver import MCPServer  # noqa: E402
 from mcp.server.mcpserver.exceptions import ToolError  # noqa: E402
 
@@ -59,4 +60,34 @@ def long() -> str:
     return "x" * 100_000
 
 
+@server.tool()
+async def nap() -> str:
+    """Take a moment."""
+    import asyncio
+
+    await asyncio.sleep(0.3)
+    return "rested"
+
+
+@server.tool(structured_output=False)
+def nothing() -> str:
+    """Return the empty text."""
+    return ""
+
+
+@server.tool()
+def market() -> str:
+    """Fail by the protocol, with a word that means something else."""
+    raise MCPError(-32602, "the market is closed")
+
+
+@server.tool()
+def same_code() -> str:
+    """Fail with the code that a lost connection has."""
+    raise MCPError(-32000, "the shop is closed")
+
+
+if mode == "empty":
+    for name in ("add", "die", "hang", "fail", "long", "nap", "nothing", "market", "same_code"):
+        server.remove_tool(name)
 server.run()

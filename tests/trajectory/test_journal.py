@@ -12,7 +12,7 @@ from aworld_cli.errors import AWorldError, MachineError
 from aworld_cli.trajectory.journal import Journal, decode_line, encode_line, read_journal
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )
@@ -48,7 +48,7 @@ def test_every_flipped_byte_is_found(tmp_path: Path) -> None:
     whole = write(path, 2)
     for at in range(whole.index(b"\n")):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(AWorldError, match="j.jsonl:1: damaged"):
+        with pytest.raises(AWorldError, match=r"j\.jsonl:1: damaged"):
             list(read_journal(path))
 
 
@@ -59,3 +59,8 @@ def test_missing_file_holds_nothing(tmp_path: Path) -> None:
 def test_a_disk_that_refuses_leaves_whole_records(tmp_path: Path) -> None:
     with pytest.raises(MachineError, match="cannot be written"), Journal(Path("/dev/full")) as journal:
         journal.append({"n": 1})
+
+
+def test_a_number_that_is_not_finite_becomes_null() -> None:
+    record = {"a": float("nan"), "b": [float("inf"), {"c": 1.5}]}
+    assert decode_line(encode_line(record)) == {"a": None, "b": [None, {"c": 1.5}]}

@@ -62,14 +62,12 @@ class RecipeSource:
         plan = plan_document(Document(given.recipe_source, given.recipe), registry)
         stage = next(stage for stage in plan.stages if stage.name == given.stage)
         assert isinstance(stage.spec, TrainStage)
-        environment: Environment = plan.environment.registered.factory()(plan.environment.config)
-        self._tasks: dict[str, Task] = {
-            task.id: task for task in environment.tasks(stage.spec.split, stage.spec.tasks)
-        }
-        self._runtime: Runtime = plan.runtime.registered.factory()(plan.runtime.config)
+        environment: Environment = plan.environment.make()
+        self._tasks: dict[str, Task] = {task.id: task for task in environment.tasks(stage.spec.split, stage.spec.tasks)}
+        self._runtime: Runtime = plan.runtime.make()
         self._codec = Codec(Path(given.checkpoint))
         self._tools = await ToolSet(tool_servers(plan), Path(given.logs)).__aenter__()
-        self._agent = plan.agent.registered.factory()(plan.agent.config)
+        self._agent = plan.agent.make()
         self._environment, self._sampling = environment, plan.recipe.sampling
         assert stage.trainer is not None
         self._options: Any = stage.trainer.config
@@ -82,9 +80,7 @@ class RecipeSource:
         if self._tools is not None:
             await self._tools.__aexit__(None, None, None)
 
-    async def episode(
-        self, task_id: str, sample: int, step: int, validate: bool, generate: Generate
-    ) -> list[Sample]:
+    async def episode(self, task_id: str, sample: int, step: int, validate: bool, generate: Generate) -> list[Sample]:
         """See `EpisodeSource.episode`."""
         assert self._tools is not None and self._journal is not None
         task = self._tasks[task_id]

@@ -1,0 +1,86 @@
+"""`--set`: where values go, whose fault an error is, and that no value is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from aworld_cli.errors import UsageError
+from aworld_cli.recipe.document import parse_document
+from aworld_cli.recipe.overrides import apply_overrides
+
+TEXT = "name: x\nmodel: {kind: a, size: 1}\ntools: [{kind: t, n: 1}]\nstages: [{eval: {k: [1, 2]}}, {sft: }]\n"
+
+
+def changed(*settings: str) -> Any:
+    document = parse_document(TEXT, "r.yaml")
+    apply_overrides(document, list(settings))
+    return document.value
+
+
+@pytest.mark.parametrize(
+    ("setting", "key", "value"),
+    [
+        ("name=a: b", "name", {"a": "b"}),
+        ("name=a\nb: c", "name", None),
+        ("name='a\n\n  b'", "name", "a\nb"),
+        ("name=[1,\n 2]", "name", [1, 2]),
+        ("name=x: 1\ny: 2", "name", {"x": 1, "y": 2}),
+        ("name=|\n  two\n  lines", "name", "two\nlines"),
+        ("name=", "name", None),
+        ("name=a=b", "name", "a=b"),
+    ],
+)
+def test_the_value_is_one_yaml_document(setting: str, key: str, value: object) -> None:
+    if setting == "name=a\nb: c":
+        with pytest.raises(UsageError):
+            changed(setting)
+    else:
+        assert changed(setting)[key] == value
+
+
+def test_paths() -> None:
+    assert changed("tools.t.n=2")["tools"] == [{"kind": "t", "n": 2}]
+    assert changed("stages.sft.steps=3")["stages"][1] == {"sft": {"steps": 3}}
+    assert changed("stages.0.k=4", "stages.0.eval.n=5")["stages"][0] == {"eval": {"k": 4, "n": 5}}
+    assert changed("runtime.kind=local")["runtime"] == {"kind": "local"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["nonsense-hidden"],
+        ["=hidden"],
+        ["a..b=hidden"],
+        ["name=[hidden"],
+        ["name=*hidden"],
+        ["name=!hidden x"],
+        ["name=!!int hidden"],
+        ["name={hidden: 1, hidden: 2}"],
+        ["name=hidden\n---\nhidden"],
+        ["name=" + "[" * 3000 + "hidden"],
+        ["name.x=hidden"],
+        ["stages.0=3", "stages.0.tasks=hidden"],
+        ["stages=[null]", "stages.0.tasks=hidden"],
+        ["stages=[[1]]", "stages.0.tasks=hidden"],
+        ["stages.².tasks=hidden"],
+        ["stages.9.tasks=hidden"],
+        ["stages." + "9" * 5000 + "=hidden"],
+    ],
+)
+def test_errors_of_the_command_line_show_no_value(settings: list[str]) -> None:
+    with pytest.raises(UsageError, match="--set") as caught:
+        changed(*settings)
+    assert "hidden" not in str(caught.value)
+
+
+def test_the_origin_of_a_value_is_its_place() -> None:
+    document = parse_document(TEXT, "r.yaml")
+    apply_overrides(document, ["model={kind: b}", "stages.eval.k=[1]", "new.deep=1"])
+    assert document.where(("name",)) == "r.yaml:1:1"
+    assert document.where(("model", "kind")) == "--set model"
+    assert document.where(("model",)) == "--set model"
+    assert document.where(("stages", 0, "eval", "k", 0)) == "--set stages.eval.k"
+    assert document.where(("stages", 0, "eval", "x")) == "r.yaml:4:11"
+    assert document.where(("new",)) == "--set new.deep"

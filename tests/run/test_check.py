@@ -1,0 +1,94 @@
+"""`check_plan`: what a plan needs of its environment and its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aworld_cli.environment.base import Task
+from aworld_cli.errors import PluginError, RecipeError
+from aworld_cli.host.loader import load_plugins
+from aworld_cli.host.registry import Registry
+from aworld_cli.recipe.loading import Plan, load_plan
+from aworld_cli.run.check import check_plan, select_tasks
+
+RECIPE = """\
+aworld: 1
+name: test
+model: {kind: arithmetic-teacher}
+tools: [{kind: stdio, command: one}, {kind: stdio, command: two, name: NAME}]
+environment: {kind: arithmetic}
+stages:
+  - rollout: {split: train}
+  - eval: {split: test, tasks: 2}
+  - sft: {from: rollout}
+"""
+
+
+class Tasks:
+    """An environment that has just these tasks."""
+
+    def __init__(self, **splits: Sequence[str]) -> None:
+        self.known = splits
+
+    def splits(self) -> Sequence[str]:
+        return list(self.known)
+
+    def tasks(self, split: str, limit: int | None) -> list[Task]:
+        return [Task(name, ()) for name in self.known[split]][:limit]
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    path = tmp_path / "r.yaml"
+    path.write_text(RECIPE)
+    return load_plan(path, Registry(load_plugins()))
+
+
+def check(plan: Plan, **splits: Sequence[str]) -> dict[str, list[Task]]:
+    environment: Any = Tasks(**splits)
+    return check_plan(plan, environment)
+
+
+def test_the_tasks_of_each_stage_that_has_some(plan: Plan) -> None:
+    found = check(plan, train="abc", test="defg")
+    assert {name: [task.id for task in tasks] for name, tasks in found.items()} == {
+        "rollout": ["a", "b", "c"],
+        "eval": ["d", "e"],
+    }
+    environment: Any = Tasks(train="abc", test="defg")
+    assert select_tasks(plan, plan.stages[1], environment) == found["eval"]
+
+
+def test_all_problems_come_at_once_with_their_places(plan: Plan) -> None:
+    with pytest.raises(RecipeError) as caught:
+        check(plan, train="", test="d")
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 2
+    assert "r.yaml:7:5: stages[0].rollout.tasks: the split 'train' has no tasks" in lines[0]
+    assert "r.yaml:8:25: stages[1].eval.tasks: 2 tasks are asked for, the split 'test' has 1" in lines[1]
+
+
+def test_an_unknown_split(plan: Plan) -> None:
+    with pytest.raises(
+        RecipeError, match=r"r\.yaml:8:12: stages\[1\]\.eval\.split: the environment has no split 'test'"
+    ):
+        check(plan, train="a", testing="b")
+
+
+def test_two_tasks_with_one_id_are_the_environments_fault(plan: Plan) -> None:
+    with pytest.raises(
+        PluginError, match=r"environment 'arithmetic' of aworld-arithmetic has two tasks with the id 'a'"
+    ):
+        check(plan, train="aba", test="cd")
+
+
+def test_two_tool_servers_with_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "r.yaml"
+    path.write_text(RECIPE.replace("NAME", "one"))
+    plan = load_plan(path, Registry(load_plugins()))
+    with pytest.raises(RecipeError, match=r"r\.yaml:4:38: tools\[1\]: two tool servers are called 'one'"):
+        check(plan, train="a", test="bc")
