@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aworld_cli.environment.base import Task
 from aworld_cli.model.base import Model
@@ -12,7 +12,8 @@ from aworld_cli.model.codec import Codec
 from aworld_cli.recipe.loading import Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, EvalStage
 from aworld_cli.report.metrics import Tally
-from aworld_cli.run.check import tool_server
+from aworld_cli.run.check import select_tasks, tool_server
+from aworld_cli.run.context import StageContext
 from aworld_cli.run.summary import StageSummary
 from aworld_cli.runtime.base import Episode, Runtime
 from aworld_cli.runtime.episode import EpisodeRunner
@@ -22,14 +23,11 @@ from aworld_cli.tool.toolset import ToolSet
 from aworld_cli.trainer.base import StageProgress
 from aworld_cli.trajectory.journal import Journal, read_journal
 
-if TYPE_CHECKING:
-    from aworld_cli.run.execute import Run
-
 _PROGRESS_SECONDS = 0.1
 
 
 async def collect(
-    run: Run, stage: PlannedStage, spec: CollectStage, model: Model, policy: Model | None
+    context: StageContext, stage: PlannedStage, spec: CollectStage, model: Model, policy: Model | None
 ) -> StageSummary:
     """Run the stage's episodes that have no settled record yet, and summarise all of them.
 
@@ -37,16 +35,16 @@ async def collect(
         policy: the recipe's own model, when another one (a teacher) acts in this stage: the teacher's text is then
             recorded as the tokens that it has under the policy's template.
     """
-    tasks = run.tasks(stage)
+    tasks = select_tasks(context.plan, stage, context.environment)
     tally = Tally([(task.id, task.hash) for task in tasks], spec.samples)
-    path = run.directory.stage(stage.directory) / "trajectories.jsonl"
+    path = context.directory.stage(stage.directory) / "trajectories.jsonl"
     for record in read_journal(path):
         tally.add(record)
     settled = tally.settled()
     total = len(tasks) * spec.samples
-    run.listener.stage_started(stage.name, stage.key, total)
+    context.listener.stage_started(stage.name, stage.key, total)
     if len(settled) < total:
-        await _run_episodes(run, stage, spec, model, policy, tasks, tally, settled)
+        await _run_episodes(context, stage, spec, model, policy, tasks, tally, settled)
     ks = spec.k if isinstance(spec, EvalStage) else (1,)
     return StageSummary(
         name=stage.name,
@@ -61,7 +59,7 @@ async def collect(
 
 
 async def _run_episodes(
-    run: Run,
+    context: StageContext,
     stage: PlannedStage,
     spec: CollectStage,
     model: Model,
@@ -71,24 +69,24 @@ async def _run_episodes(
     settled: set[tuple[str, str, int]],
 ) -> None:
     codec = await policy_codec(policy)
-    runtime: Runtime = run.plan.runtime.make()
-    agent = run.plan.agent.make()
-    stage_seed = derive_seed(run.plan.recipe.seed, "stage", stage.name)
+    runtime: Runtime = context.plan.runtime.make()
+    agent = context.plan.agent.make()
+    stage_seed = derive_seed(context.plan.recipe.seed, "stage", stage.name)
     total = len(tasks) * spec.samples
-    progress = _Progress(run, total, len(settled))
+    progress = _Progress(context, total, len(settled))
     try:
-        async with ToolSet(tool_servers(run.plan), run.directory.logs) as tools:
+        async with ToolSet(tool_servers(context.plan), context.directory.logs) as tools:
             await model.start()
             runner = EpisodeRunner(
-                environment=run.environment,
+                environment=context.environment,
                 agent=agent,
                 model=model,
                 tools=tools,
-                sampling=spec.sampling or run.plan.recipe.sampling,
+                sampling=spec.sampling or context.plan.recipe.sampling,
                 codec=codec,
             )
             episodes = pending_episodes(tasks, spec.samples, stage_seed, settled)
-            with Journal(run.directory.stage(stage.directory) / "trajectories.jsonl") as journal:
+            with Journal(context.directory.stage(stage.directory) / "trajectories.jsonl") as journal:
                 async with contextlib.aclosing(runtime.run(episodes, runner.run)) as ended:
                     async for trajectory in ended:
                         record = trajectory.to_json()
@@ -123,13 +121,13 @@ def tool_servers(plan: Plan) -> list[StdioServer]:
 class _Progress:
     """Reports at most ten times a second, so that watching costs nothing that counts."""
 
-    def __init__(self, run: Run, total: int, done: int) -> None:
-        self.run = run
+    def __init__(self, context: StageContext, total: int, done: int) -> None:
+        self.context = context
         self.total = total
         self.done = self.skipped = done
         self.graded = self.errors = self.tokens = 0
         self.reward = 0.0
-        self.began = self.last = run.clock.seconds
+        self.began = self.last = context.clock.seconds
 
     def advance(self, record: dict[str, Any]) -> None:
         self.done += 1
@@ -140,11 +138,11 @@ class _Progress:
         if record["outcome"] == "error":
             self._failed(record)
         self.tokens += sum(turn["completion_tokens"] for turn in record["turns"])
-        now = self.run.clock.seconds
+        now = self.context.clock.seconds
         if now - self.last < _PROGRESS_SECONDS and self.done < self.total:
             return
         self.last = now
-        self.run.clock.tick()
+        self.context.clock.tick()
         seconds = max(now - self.began, 1e-9)
         figures = {
             "episodes/s": (self.done - self.skipped) / seconds,
@@ -152,7 +150,7 @@ class _Progress:
             "reward": self.reward / max(self.graded, 1),
             "errors": float(self.errors),
         }
-        self.run.listener.stage_progress(StageProgress(self.done, self.total, figures))
+        self.context.listener.stage_progress(StageProgress(self.done, self.total, figures))
 
     def _failed(self, record: dict[str, Any]) -> None:
         """Tell of the first failure; the others are counted, and stand in the journal."""
@@ -160,4 +158,4 @@ class _Progress:
         if self.errors == 1:
             task, error = record["episode"]["task"], record["error"]
             text = " ".join(str(error["message"]).split())
-            self.run.listener.note(f"warning: task {task!r} failed ({error['kind']}): {text[:500]}")
+            self.context.listener.note(f"warning: task {task!r} failed ({error['kind']}): {text[:500]}")

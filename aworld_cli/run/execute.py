@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from aworld_cli.environment.base import Environment, Task
+from aworld_cli.environment.base import Environment
 from aworld_cli.errors import AWorldError, RecipeError, UsageError
 from aworld_cli.model.base import Model, ModelContext
 from aworld_cli.recipe.keep import compile_keep
@@ -19,6 +19,7 @@ from aworld_cli.recipe.schema import CollectStage, SftStage, TrainerStage, Train
 from aworld_cli.run.check import select_tasks
 from aworld_cli.run.clock import StageClock
 from aworld_cli.run.collect import collect
+from aworld_cli.run.context import StageContext
 from aworld_cli.run.directory import RunDirectory, read_json, write_json
 from aworld_cli.run.progress import Listener
 from aworld_cli.run.summary import StageSummary, Status, run_summary
@@ -121,7 +122,8 @@ class Run:
                 chosen = stage.model or self.plan.model
                 model = self.model(chosen, None if stage.model else self.checkpoint)
                 policy = self.model(self.plan.model, self.checkpoint) if stage.model else None
-                summary = await collect(self, stage, stage.spec, model, policy)
+                context = StageContext(self.plan, self.directory, self.environment, self.listener, clock)
+                summary = await collect(context, stage, stage.spec, model, policy)
             else:
                 assert isinstance(stage.spec, TrainerStage)
                 summary = await self._train(stage, stage.spec)
@@ -204,7 +206,7 @@ class Run:
             seed=derive_seed(self.plan.recipe.seed, "stage", stage.name) % 2**31,
             logs=self.directory.logs,
             records=lambda: self._kept(spec) if isinstance(spec, SftStage) else (),
-            tasks=lambda: self.tasks(stage) if isinstance(spec, TrainStage) else [],
+            tasks=lambda: select_tasks(self.plan, stage, self.environment) if isinstance(spec, TrainStage) else [],
             report=self._report,
             shared=self.shared,
         )
@@ -219,10 +221,6 @@ class Run:
                 latest[str(record["episode"])] = record
         ordered: Iterable[str] = sorted(latest)  # the order of arrival must not matter to training
         return (latest[key] for key in ordered if keep(latest[key]))
-
-    def tasks(self, stage: PlannedStage) -> list[Task]:
-        """Return the tasks that a stage selects."""
-        return select_tasks(self.plan, stage, self.environment)
 
     # -- beginning and end ------------------------------------------------------------------------------------
 
