@@ -96,6 +96,15 @@ class ChatModel(Model, Protocol):
         ...
 
 
+@runtime_checkable
+class HasCheckpoint(Protocol):
+    """A model with weights on this machine: it can be trained, and its tokens are known without starting it."""
+
+    async def ensure_checkpoint(self) -> Path:
+        """Return its Hugging Face directory, made first if need be. Raises MachineError."""
+        ...
+
+
 class ModelSession(Protocol):
     """One episode's conversation with a model."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from aworld_cli.environment.base import Task
-from aworld_cli.model.base import Model
+from aworld_cli.model.base import HasCheckpoint, Model
 from aworld_cli.model.codec import Codec
 from aworld_cli.recipe.loading import Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, EvalStage
@@ -109,8 +109,7 @@ def pending_episodes(
 
 async def policy_codec(policy: Model | None) -> Codec | None:
     """Return the template and tokens of a policy that has a checkpoint."""
-    ensure = getattr(policy, "ensure_checkpoint", None)
-    return None if ensure is None else Codec(await ensure())
+    return Codec(await policy.ensure_checkpoint()) if isinstance(policy, HasCheckpoint) else None
 
 
 def tool_servers(plan: Plan) -> list[StdioServer]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from aworld_cli.environment.base import Environment
 from aworld_cli.errors import AWorldError, RecipeError, UsageError
-from aworld_cli.model.base import Model, ModelContext
+from aworld_cli.model.base import HasCheckpoint, Model, ModelContext
 from aworld_cli.recipe.keep import compile_keep
 from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, SftStage, TrainerStage, TrainStage
@@ -185,15 +185,13 @@ class Run:
         if self.checkpoint is not None:
             return self.checkpoint
         model = self.model(self.plan.model, None)
-        ensure = getattr(model, "ensure_checkpoint", None)
-        if ensure is None:
+        if not isinstance(model, HasCheckpoint):
             where = self.plan.document.where(("model",))
             raise RecipeError(
                 f"{where}: model: {self.plan.model.registered.component.name} has no weights of its own to train; "
                 "use a model with a checkpoint, such as `local`"
             )
-        found: Path = await ensure()
-        return found
+        return await model.ensure_checkpoint()
 
     def _trainer_context(self, stage: PlannedStage, checkpoint: Path) -> TrainerContext:
         spec = stage.spec
