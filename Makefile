@@ -12,7 +12,7 @@ quickstart: install
 test: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy aworld_cli $(foreach p,$(PLUGINS),plugins/aworld-$(p)/aworld_$(p))
+	$(BIN)/mypy aworld_cli docs/make_reference.py $(foreach p,$(PLUGINS),plugins/aworld-$(p)/aworld_$(p))
 	$(BIN)/pytest
 
 lint: install
@@ -23,7 +23,7 @@ install: $(VENV)/.installed
 
 # torch goes first and by itself, so that a CPU build that is already there, or on the package index, is taken.
 $(VENV)/.installed: pyproject.toml $(wildcard plugins/*/pyproject.toml) constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit("AWorld needs Python 3.11 or 3.12" if sys.version_info[:2] not in ((3, 11), (3, 12)) else 0)'
+	$(PYTHON) -c 'import sys; sys.exit("AWorld needs Python 3.11 or 3.12; try: make PYTHON=python3.12" if sys.version_info[:2] not in ((3, 11), (3, 12)) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet torch==2.13.0
@@ -31,4 +31,4 @@ $(VENV)/.installed: pyproject.toml $(wildcard plugins/*/pyproject.toml) constrai
 	touch $@
 
 clean:
-	rm -rf $(VENV) runs
+	rm -rf $(VENV)

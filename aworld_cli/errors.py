@@ -1,4 +1,4 @@
-"""Every expected mistake is an `AWorldError`: one clear line and an exit code (DESIGN section 11).
+"""Every expected mistake is an `AWorldError`: one clear line and an exit code.
 
 Anything else that reaches the top of the program is a bug and keeps its traceback.
 """

@@ -50,10 +50,13 @@ class RootGroup(typer.core.TyperGroup):
 
 
 class PluginGroup(typer.core.TyperGroup):
-    """A plugin's command group; its module is imported only when one of its commands is named."""
+    """A plugin's command group; its module is imported only when the group is named.
+
+    Without a command it shows its help, unless the plugin's app has a callback with `invoke_without_command=True`.
+    """
 
     def __init__(self, command: Command, plugin: Plugin) -> None:
-        super().__init__(name=command.name, help=command.summary, no_args_is_help=True)
+        super().__init__(name=command.name, help=command.summary, rich_markup_mode=None)
         self._app = command.app
         self._title = f"the command {command.name!r} of {plugin.distribution}"
         self._group: Any = None
@@ -67,6 +70,14 @@ class PluginGroup(typer.core.TyperGroup):
             except (Exception, SystemExit) as error:
                 raise PluginError(f"{self._title} cannot be loaded ({self._app}): {describe(error)}") from error
         return self._group
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        group = self._load()
+        self.callback, self.params = group.callback, group.params
+        self.invoke_without_command = group.invoke_without_command
+        self.no_args_is_help = not group.invoke_without_command
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
 
     def list_commands(self, ctx: Any) -> list[str]:
         found: list[str] = self._load().list_commands(ctx)
@@ -92,6 +103,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"max_content_width": 100},
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from types import TracebackType
@@ -20,7 +19,7 @@ from rich.progress import TimeRemainingColumn as RemainingColumn
 from rich.table import Column
 
 from aworld_cli.cli import output
-from aworld_cli.report.tables import stage_line
+from aworld_cli.report.tables import short, stage_line
 from aworld_cli.run.summary import StageSummary
 from aworld_cli.trainer.base import StageProgress
 
@@ -82,7 +81,7 @@ class Display:
 
     def stage_progress(self, progress: StageProgress) -> None:
         """Move the bar, or write a line when some seconds have passed."""
-        figures = "  ".join(f"{key} {_short(value)}" for key, value in progress.figures.items())
+        figures = "  ".join(f"{key} {short(value)}" for key, value in progress.figures.items())
         text = f"{progress.note}  {figures}".strip()
         if self._live:
             if self._task is not None:
@@ -108,11 +107,3 @@ class Display:
         if self._live and self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
-
-
-def _short(value: float) -> str:
-    if not math.isfinite(value):
-        return str(value)
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -70,12 +70,13 @@ def run(
 
 def _start(recipe: Path, settings: list[str], runs_dir: Path) -> tuple[RunDirectory, Plan]:
     from aworld_cli.recipe.loading import load_plan
-    from aworld_cli.run.check import check_plan
+    from aworld_cli.run.check import check_machine, check_plan
     from aworld_cli.run.directory import RunDirectory
     from aworld_cli.run.lock import write_lock
 
     plan = load_plan(recipe, state.registry(), settings)
     check_plan(plan, plan.environment.make())
+    check_machine(plan)
     directory = RunDirectory.create(runs_dir.resolve(), plan.recipe.name)
     copy = directory.path / "recipe.yaml"
     try:

@@ -100,6 +100,9 @@ class ChatModel(Model, Protocol):
 class HasCheckpoint(Protocol):
     """A model with weights on this machine: it can be trained, and its tokens are known without starting it."""
 
+    def check(self) -> None:
+        """Look whether the weights are there, or can be made, without loading them. Raises MachineError."""
+
     async def ensure_checkpoint(self) -> Path:
         """Return its Hugging Face directory, made first if need be. Raises MachineError."""
         ...

@@ -32,7 +32,7 @@ _MAX_DEPTH = 50
 #: The fields of a record, and beside them what we count.
 FIELDS = frozenset({"schema_version", "tool_calls", *(field.name for field in fields(Trajectory))})
 #: What those that have parts hold; None where anything may be.
-_PARTS: Mapping[str, Collection[str] | None] = {
+PARTS: Mapping[str, Collection[str] | None] = {
     "episode": [field.name for field in fields(EpisodeId)],
     "grade": [field.name for field in fields(Grade)],
     "error": None,
@@ -108,9 +108,9 @@ def _check_path(node: ast.expr) -> None:
         raise ValueError(f"records have no field {node.id!r}{did_you_mean(node.id, FIELDS)}")
     if not parts:
         return
-    if node.id not in _PARTS:
+    if node.id not in PARTS:
         raise ValueError(f"{node.id!r} has no parts, so no {parts[0]!r}")
-    known = _PARTS[node.id]
+    known = PARTS[node.id]
     if known is not None and parts[0] not in known:
         raise ValueError(f"{node.id!r} has no field {parts[0]!r}{did_you_mean(parts[0], known)}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
@@ -32,49 +34,61 @@ def stage_line(summary: StageSummary) -> str:
     return " | ".join(parts)
 
 
+def short(value: float) -> str:
+    """Return a figure for people: whole when it is large, three digits when it is small."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def closing_tables(summaries: list[StageSummary]) -> list[Table]:
-    """Return the comparison of the evaluations side by side, and what each stage cost."""
+    """Return the evaluations side by side, what became of the episodes, and what each stage cost."""
     evaluations = [summary for summary in summaries if summary.kind == "eval"]
-    tables = [_stages(summaries)]
-    return [_evaluations(evaluations), *tables] if evaluations else tables
+    collected = [summary for summary in summaries if summary.counts]
+    tables = [_evaluations(evaluations)] if evaluations else []
+    return [*tables, _episodes(collected), _stages(summaries)] if collected else [*tables, _stages(summaries)]
+
+
+def _table(title: str, first: str, *figures: str) -> Table:
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for heading in figures:
+        table.add_column(heading, justify="right", no_wrap=True)
+    return table
 
 
 def _evaluations(evaluations: list[StageSummary]) -> Table:
-    table = Table(title="Evaluation (95 % intervals)", box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("evaluation", no_wrap=True)
     keys = list(dict.fromkeys(key for item in evaluations for key in item.metrics if key.startswith("pass@")))
-    for key in keys:
-        table.add_column(f"{key} %", justify="right", no_wrap=True)
-    for heading in ("tool use %", "episodes", "correct", "wrong", "limit", "error", "missing"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    others = ("reward", "tool use %") if not keys else ("tool use %",)
+    table = _table("Evaluation (95 % intervals)", "stage", "tasks", *(f"{key} %" for key in keys), *others)
     for item in evaluations:
-        figures = [percent(item.metrics[key]).replace(" %", "") if key in item.metrics else "" for key in keys]
-        counts = item.counts
-        shape = f"{counts['selected'] // item.samples} x {item.samples}"
-        parts = [str(counts[key]) for key in ("correct", "wrong", "limit", "error", "missing")]
-        tool_use = percent(item.metrics["tool_use"], interval=False).replace(" %", "")
-        table.add_row(item.name, *figures, tool_use, shape, *parts)
+        figures = [_percent(item, key) for key in keys] or [f"{item.metrics['reward']['value']:.3f}"]
+        tool_use = f"{100 * item.metrics['tool_use']['value']:.1f}"
+        tasks = f"{item.counts['selected'] // item.samples} x {item.samples}"
+        table.add_row(item.name, tasks, *figures, tool_use)
+    return table
+
+
+def _percent(item: StageSummary, key: str) -> str:
+    return percent(item.metrics[key]).replace(" %", "") if key in item.metrics else ""
+
+
+def _episodes(collected: list[StageSummary]) -> Table:
+    parts = ("selected", "correct", "wrong", "limit", "error", "missing")
+    table = _table("Episodes", "stage", *parts)
+    for item in collected:
+        table.add_row(item.name, *(f"{item.counts[part]:,}" for part in parts))
     return table
 
 
 def _stages(summaries: list[StageSummary]) -> Table:
-    table = Table(title="Stages", box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("stage")
-    table.add_column("kind")
-    for heading in ("seconds", "episodes", "episodes/s", "tokens/s"):
-        table.add_column(heading, justify="right")
+    table = _table("Stages", "stage", "kind", "seconds", "episodes/s", "tokens/s")
+    table.columns[1].justify = "left"
     for item in summaries:
         seconds = max(item.seconds, 1e-9)
-        episodes = item.totals.get("episodes")
-        tokens = item.totals.get("completion_tokens")
-        table.add_row(
-            item.name,
-            item.kind,
-            f"{item.seconds:.1f}",
-            "" if episodes is None else f"{episodes:,.0f}",
-            "" if episodes is None else f"{episodes / seconds:,.0f}",
-            "" if tokens is None else f"{tokens / seconds:,.0f}",
-        )
-    total = sum(item.seconds for item in summaries)
-    table.add_row("all", "", f"{total:.1f}", "", "", "")
+        rates = [item.totals.get(key, 0) / seconds for key in ("episodes", "completion_tokens")]
+        table.add_row(item.name, item.kind, f"{item.seconds:.1f}", *(short(rate) if rate else "" for rate in rates))
+    table.add_row("all", "", f"{sum(item.seconds for item in summaries):.1f}", "", "")
     return table

@@ -6,18 +6,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 from aworld_cli.environment.base import Environment, Task
-from aworld_cli.errors import PluginError, RecipeError, did_you_mean
+from aworld_cli.errors import MachineError, PluginError, RecipeError, did_you_mean
+from aworld_cli.model.base import HasCheckpoint, ModelContext
 from aworld_cli.recipe.document import KeyPath
 from aworld_cli.recipe.environment import dotted
 from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, TrainStage
 from aworld_cli.tool.base import StdioServer
+from aworld_cli.trainer.base import Trainer
 
 
 def check_plan(plan: Plan, environment: Environment) -> dict[str, list[Task]]:
-    """Check splits, numbers of tasks, task ids and tool servers, and return the tasks of each stage by its name.
+    """Check splits, numbers of tasks, task ids, trainers' options and tool servers; return each stage's tasks by name.
 
     Args:
         environment: what `plan.environment.make()` gave.
@@ -34,6 +37,9 @@ def check_plan(plan: Plan, environment: Environment) -> dict[str, list[Task]]:
                 found[stage.name] = select_tasks(plan, stage, environment)
             except RecipeError as error:
                 problems.append(str(error))
+    for stage in plan.stages:
+        if stage.trainer is not None:
+            problems += _trainer_problems(plan, stage, found.get(stage.name, []))
     named: set[str] = set()
     for tool in plan.tools:
         name = tool_server(tool).name
@@ -71,6 +77,39 @@ def select_tasks(plan: Plan, stage: PlannedStage, environment: Environment) -> l
         text = f"{spec.tasks} tasks are asked for, the split {spec.split!r} has {len(tasks)}"
         raise RecipeError(_at(plan, (*path, "tasks"), text))
     return tasks
+
+
+def _trainer_problems(plan: Plan, stage: PlannedStage, tasks: list[Task]) -> list[str]:
+    assert stage.trainer is not None
+    trainer: Trainer = stage.trainer.make()
+    with stage.trainer.registered.blamed("checking its options"):
+        problems = trainer.check(plan, len(tasks))
+    path = ("stages", stage.index - 1, stage.key)
+    found = [_at(plan, (*path, option), text) for option, text in problems.items()]
+    if not isinstance(_model(plan, plan.model), HasCheckpoint):
+        name = plan.model.registered.component.name
+        text = f"{name} has no weights of its own, which {stage.name!r} would train; use one that has, such as `local`"
+        found.append(_at(plan, ("model",), text))
+    return found
+
+
+def check_machine(plan: Plan) -> None:
+    """Check what this machine must hold for the plan: the weights of its models.
+
+    Raises:
+        MachineError: something is not there; the text says how to get it.
+    """
+    for chosen in (plan.model, *(stage.model for stage in plan.stages if stage.model is not None)):
+        model = _model(plan, chosen)
+        if isinstance(model, HasCheckpoint):
+            try:
+                model.check()
+            except MachineError as error:
+                raise MachineError(_at(plan, chosen.path, str(error))) from error
+
+
+def _model(plan: Plan, chosen: Chosen) -> object:
+    return chosen.make(ModelContext(run_dir=Path(), seed=plan.recipe.seed))
 
 
 def tool_server(tool: Chosen) -> StdioServer:

@@ -235,8 +235,10 @@ class Run:
         for value in self.shared.values():
             close = getattr(value, "close", None)
             if close is not None:
-                with contextlib.suppress(Exception):
+                try:
                     await close()
+                except Exception as error:  # the others are closed all the same
+                    self.listener.note(f"warning: {type(value).__name__} did not close: {error}")
 
     def _save(self, status: Status) -> None:
         seconds = time.monotonic() - self._started

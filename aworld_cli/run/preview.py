@@ -7,8 +7,9 @@ from typing import Any
 from aworld_cli.environment.base import Task
 from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, TrainStage
-from aworld_cli.run.check import check_plan, tool_server
+from aworld_cli.run.check import check_machine, check_plan, tool_server
 from aworld_cli.run.masking import Mask
+from aworld_cli.trainer.base import Trainer
 
 
 def preview(plan: Plan) -> dict[str, Any]:
@@ -21,6 +22,7 @@ def preview(plan: Plan) -> dict[str, Any]:
         AWorldError: what `check_plan` raises; a plugin fails.
     """
     tasks = check_plan(plan, plan.environment.make())
+    check_machine(plan)
     mask = Mask(plan.document.value)
     return {
         "recipe": mask.overlay(plan.recipe.name, ("name",)),
@@ -49,11 +51,9 @@ def _stage(plan: Plan, stage: PlannedStage, tasks: list[Task] | None, mask: Mask
             shown["model"] = _component(stage.model, mask)
     if stage.trainer is not None:
         shown["trainer"] = _component(stage.trainer, mask)
-        trainer = stage.trainer.make()
-        describe = getattr(trainer, "preview", None)
-        if describe is not None:
-            with stage.trainer.registered.blamed("describing what it would do"):
-                shown |= mask.hide(describe(plan))
+        trainer: Trainer = stage.trainer.make()
+        with stage.trainer.registered.blamed("describing what it would do"):
+            shown |= mask.hide(trainer.preview(plan))
     return shown
 
 

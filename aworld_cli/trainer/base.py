@@ -73,6 +73,18 @@ class Trainer(Protocol):
 
     name: str
 
+    def check(self, plan: Plan, tasks: int) -> dict[str, str]:
+        """Return what is wrong with an option that its model alone cannot see, by the option's name.
+
+        Args:
+            tasks: how many the stage trains on; 0 for one that learns from records.
+        """
+        ...
+
+    def preview(self, plan: Plan) -> dict[str, Any]:
+        """Return what `--dry-run` shows beside the options; may be empty."""
+        ...
+
     async def prepare(self, context: TrainerContext) -> None:
         """Start early what takes long and needs no checkpoint; may do nothing.
 

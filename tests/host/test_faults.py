@@ -54,6 +54,8 @@ def environment(config):
 def tool(config):
     return object()
 class Trainer:
+    def check(self, plan, tasks):
+        return {}
     def preview(self, plan):
         print("a plugin prints")
         return {"path": __import__("pathlib").Path("x")} if not self.fault else 1 / 0
@@ -77,7 +79,7 @@ def stops():
 RECIPE = """\
 aworld: 1
 name: test
-model: {{kind: arithmetic-teacher}}
+model: {{kind: local, create: {{}}}}
 tools: [{tools}]
 environment: {{kind: mine, fault: "{fault}"}}
 stages:

@@ -14,11 +14,12 @@ from aworld_cli.host.loader import load_plugins
 from aworld_cli.host.registry import Registry
 from aworld_cli.recipe.loading import Plan, load_plan
 from aworld_cli.run.check import check_plan, select_tasks
+from tests.conftest import Aworld
 
 RECIPE = """\
 aworld: 1
 name: test
-model: {kind: arithmetic-teacher}
+model: {kind: local, create: {}}
 tools: [{kind: stdio, command: one}, {kind: stdio, command: two, name: NAME}]
 environment: {kind: arithmetic}
 stages:
@@ -92,3 +93,31 @@ def test_two_tool_servers_with_one_name(tmp_path: Path) -> None:
     plan = load_plan(path, Registry(load_plugins()))
     with pytest.raises(RecipeError, match=r"r\.yaml:4:38: tools\[1\]: two tool servers are called 'one'"):
         check(plan, train="a", test="bc")
+
+
+QUICKSTART = Path(__file__).parents[2] / "recipes" / "quickstart.yaml"
+
+
+@pytest.mark.parametrize(
+    ("setting", "code", "text"),
+    [
+        ("stages.grpo.overrides={trainer.nope: 1}", 4, "train.overrides: verl has no setting 'trainer.nope'; did you"),
+        ("environment.size=8", 4, "stages[4].train.batch: a batch of 16 tasks is asked for, the stage has 8"),
+        ("sampling.max_tokens=400", 4, "train.response_length: sampling.max_tokens (400) is more than 48"),
+        ("sampling.temperature=0", 4, "the episodes of a group would all be the same"),
+        ("stages.grpo.mini_batch=5", 4, "batch (16) must be a multiple of mini_batch (5)"),
+        (
+            "model={kind: arithmetic-teacher}",
+            4,
+            "arithmetic-teacher has no weights of its own, which 'sft' would train",
+        ),
+        ("model={kind: local, path: ./nothere}", 6, "--set model: model: ./nothere: no Hugging Face model there"),
+    ],
+)
+def test_what_a_trainer_or_a_model_cannot_do_is_told_before_anything_starts(
+    setting: str, code: int, text: str, aworld: Aworld, tmp_path: Path
+) -> None:
+    for command in (["run", str(QUICKSTART)], ["run", str(QUICKSTART), "--dry-run"]):
+        done = aworld(*command, "--set", setting)
+        assert (done.returncode, text in done.stderr) == (code, True), done.stderr
+    assert not (tmp_path / "runs").exists()

@@ -62,7 +62,7 @@ def test_calls(mode: str, tmp_path: Path) -> None:
         assert wrong.is_error
 
     with_server(spec(mode), tmp_path, body)
-    if mode == "breeds":  # a grandchild outlives a clean close of its server: DESIGN leaves that to the sandbox
+    if mode == "breeds":  # a grandchild outlives a clean close of its server: ending those is a sandbox's work
         for child in psutil.process_iter(["cmdline", "ppid"]):
             if child.info["cmdline"] == ["sleep", "600"]:
                 child.kill()

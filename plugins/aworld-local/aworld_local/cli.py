@@ -11,17 +11,25 @@ import typer
 from aworld_cli.errors import UsageError, did_you_mean
 from aworld_local.models import KNOWN, model_directory
 
-app = typer.Typer(help="Models in this machine's cache.", no_args_is_help=True)
+app = typer.Typer(help="Models in this machine's cache.", rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def models(context: typer.Context) -> None:
+    """Models in this machine's cache; without a command, list them."""
+    if context.invoked_subcommand is None:
+        list_models()
 
 
 @app.command("list")
 def list_models(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object a line.")] = False,
 ) -> None:
     """List the models that can be fetched, and where the fetched ones are."""
     rows = [_describe(name, model_directory(name)) for name in KNOWN]
     if as_json:
-        typer.echo(json.dumps(rows))
+        for row in rows:
+            typer.echo(json.dumps(row, ensure_ascii=False))
         return
     for row in rows:
         state = f"{row['bytes'] / 1e6:.0f} MB in {row['path']}" if row["cached"] else "not fetched"

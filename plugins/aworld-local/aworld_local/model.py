@@ -61,6 +61,11 @@ class LocalModel:
         self.name = config.path or "local"
         self.worker = WorkerClient.shared(context.shared, context.run_dir)
 
+    def check(self) -> None:
+        """See `HasCheckpoint.check`."""
+        if self.context.checkpoint is None and self.config.path is not None:
+            find_model(self.config.path)
+
     async def ensure_checkpoint(self) -> Path:
         """Return the checkpoint's directory, made first if the recipe says so, without loading it.
 

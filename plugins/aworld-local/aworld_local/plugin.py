@@ -31,4 +31,5 @@ def aworld_components() -> list[Component]:
 @hookimpl
 def aworld_commands() -> list[Command]:
     """Return the command group `models`."""
-    return [Command(name="models", summary="Models in this machine's cache: list, fetch", app="aworld_local.cli:app")]
+    summary = "Models in this machine's cache: list (the default), fetch"
+    return [Command(name="models", summary=summary, app="aworld_local.cli:app")]

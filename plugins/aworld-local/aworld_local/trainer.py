@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from aworld_cli.errors import AWorldError, MachineError
+from aworld_cli.recipe.loading import Plan
 from aworld_cli.trainer import StageProgress, TrainerContext, TrainerResult
 from aworld_local.client import WorkerClient, WorkerDied, WorkerFailed
 
@@ -36,6 +37,14 @@ class SftTrainer:
 
     def __init__(self, config: SftConfig) -> None:
         self.config = config
+
+    def check(self, plan: Plan, tasks: int) -> dict[str, str]:
+        """See `Trainer.check`."""
+        return {}
+
+    def preview(self, plan: Plan) -> dict[str, Any]:
+        """See `Trainer.preview`."""
+        return {}
 
     async def prepare(self, context: TrainerContext) -> None:
         """The worker is there as soon as it is needed."""

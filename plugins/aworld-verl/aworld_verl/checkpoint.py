@@ -13,14 +13,7 @@ from typing import Any
 
 from aworld_verl.settings import TrainSettings
 
-_LATEST = "latest_checkpointed_iteration.txt"
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf", ".index.json")
-
-
-def latest_step(directory: Path) -> int | None:
-    """The step of verl's newest complete checkpoint, or None."""
-    tracker = directory / _LATEST
-    return int(tracker.read_text()) if tracker.exists() else None
 
 
 def export(settings: TrainSettings, weights_dir: Path) -> Path:

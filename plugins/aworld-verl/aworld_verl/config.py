@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -151,10 +152,13 @@ def _trainer(s: TrainSettings) -> list[str]:
 
 def compose_config(overrides: list[str]) -> Any:
     """verl's `ppo_trainer` with `overrides`; SettingsError with a near match for an unknown key."""
-    from hydra import compose, initialize_config_module
+    from hydra import compose, initialize_config_dir
     from hydra.errors import HydraException
 
-    with initialize_config_module("verl.trainer.config", version_base=None):
+    spec = importlib.util.find_spec("verl")  # found without being imported, which takes seconds
+    if spec is None or not spec.submodule_search_locations:
+        raise SettingsError("verl is not installed: pip install verl==0.9.1")
+    with initialize_config_dir(str(Path(spec.submodule_search_locations[0], "trainer", "config")), version_base=None):
         try:
             return compose("ppo_trainer", overrides=overrides)
         except HydraException as error:

@@ -18,7 +18,7 @@ from aworld_verl import sampler
 from aworld_verl.batch import Group, Row, rows_of, tags_of, tensors_of
 from aworld_verl.cpu import policy
 from aworld_verl.episodes import EpisodeSource, Generate, Sample
-from aworld_verl.generate import LocalGenerate, ServerGenerate
+from aworld_verl.generate import LocalGenerate
 from aworld_verl.host import EpisodeHost
 from aworld_verl.settings import TrainSettings, load_settings
 from aworld_verl.stats import StepStats, record
@@ -46,8 +46,9 @@ class AworldLoopManager:
         """Called by verl's task runner once all workers are up."""
         settings = load_settings(config.actor_rollout_ref.rollout.custom["settings"])
         local = policy.current()
-        generate: Generate = LocalGenerate(local) if local is not None else ServerGenerate(llm_client)
-        return cls(settings, EpisodeHost.get(settings), generate)
+        if local is None:
+            raise RuntimeError("the policy was not started in this process")
+        return cls(settings, EpisodeHost.get(settings), LocalGenerate(local))
 
     def generate_sequences(self, prompts: Any) -> None:
         """Start the episodes of `prompts` and return; verl waits on its replay buffer.
@@ -125,10 +126,18 @@ class AworldLoopManager:
                 errors.append(result)
             else:
                 rows += rows_of(group, result)
-        stats = StepStats.of(step, [row.sample for row in rows if row.reward == row.sample.reward], errors)
+        stats = StepStats.of(step, [parts[-1].sample for parts in _episodes(rows).values()], errors)
         if self._settings.shuffle_rewards:
             shuffle_rewards(rows, seed=self._settings.seed, step=step)
         return rows, stats
+
+
+def _episodes(rows: list[Row]) -> dict[tuple[str, int], list[Row]]:
+    """Return the rows of each episode, in order."""
+    episodes: dict[tuple[str, int], list[Row]] = {}
+    for row in rows:
+        episodes.setdefault((row.group.uid, row.session), []).append(row)
+    return episodes
 
 
 def shuffle_rewards(rows: list[Row], *, seed: int, step: int) -> None:
@@ -136,9 +145,7 @@ def shuffle_rewards(rows: list[Row], *, seed: int, step: int) -> None:
 
     The same seed and step give the same permutation; all parts of an episode keep one reward.
     """
-    episodes: dict[tuple[str, int], list[Row]] = {}
-    for row in rows:
-        episodes.setdefault((row.group.uid, row.session), []).append(row)
+    episodes = _episodes(rows)
     rewards = [parts[-1].reward for parts in episodes.values()]
     random.Random(f"{seed}:{step}").shuffle(rewards)
     for parts, reward in zip(episodes.values(), rewards, strict=True):

@@ -10,7 +10,7 @@ from typing import Any
 from aworld_cli.recipe.loading import Plan
 from aworld_cli.report.metrics import Tally
 from aworld_cli.trainer import StageProgress, TrainerContext, TrainerResult
-from aworld_cli.trajectory.journal import read_journal
+from aworld_cli.trajectory.journal import finite, read_journal
 from aworld_verl.options import VerlOptions
 from aworld_verl.process import DriverProcess
 from aworld_verl.source import SourceSettings, step_sample
@@ -21,6 +21,7 @@ _SHOWN = {
     "tokens": "episode/sampled_tokens",
     "entropy": "actor/entropy",
     "KL": "actor/ppo_kl",
+    "cut": "episode/cut",
     "failed groups": "episode/failed_groups",
 }
 
@@ -46,6 +47,7 @@ class VerlTrainer:
         try:
             async for event in driver.train(self._settings(context)):
                 if event["event"] == "step":
+                    _append(context.stage_dir / "steps.jsonl", event)
                     rewards.append(float(event["reward"]))
                     context.report(_progress(event))
                 elif event["event"] == "done":
@@ -57,14 +59,40 @@ class VerlTrainer:
             figures |= {"first_reward": rewards[0], "last_reward": rewards[-1]}
         return TrainerResult(self.options.steps, figures, counts)
 
+    def check(self, plan: Plan, tasks: int) -> dict[str, str]:
+        """See `Trainer.check`; own `overrides` are held against the schema of the installed verl."""
+        problems: dict[str, str] = {}
+        if self.options.batch > tasks:
+            problems["batch"] = f"a batch of {self.options.batch} tasks is asked for, the stage has {tasks}"
+        longest = plan.recipe.sampling.max_tokens
+        if longest > self.options.response_length:
+            problems["response_length"] = (
+                f"sampling.max_tokens ({longest}) is more than {self.options.response_length}: replies would be cut"
+            )
+        if plan.recipe.sampling.temperature == 0:
+            problems["kind"] = "sampling.temperature is 0: the episodes of a group would all be the same"
+        if self.options.overrides:
+            from aworld_verl.config import compose_config
+            from aworld_verl.settings import SettingsError
+
+            try:
+                compose_config(self._overrides(plan))
+            except SettingsError as error:
+                problems["overrides"] = str(error)
+        return problems
+
     def preview(self, plan: Plan) -> dict[str, Any]:
         """Return what `--dry-run` shows beside the options: verl's own settings."""
+        return {"verl": self._overrides(plan)}
+
+    def _overrides(self, plan: Plan) -> list[str]:
+        """Return verl's configuration, with words in place of what only a run knows."""
         from aworld_verl.config import build_overrides
         from aworld_verl.settings import TrainSettings
 
         values = {**self._common(plan), "model_path": "CHECKPOINT", "tasks_file": "TASKS", "out_dir": "STAGE"}
         settings = TrainSettings(**values, source="aworld_verl.source:RecipeSource")
-        return {"verl": build_overrides(settings, settings_file=Path("SETTINGS"), weights_dir=Path("WEIGHTS"))}
+        return build_overrides(settings, settings_file=Path("SETTINGS"), weights_dir=Path("WEIGHTS"))
 
     def _settings(self, context: TrainerContext) -> dict[str, Any]:
         tasks = context.tasks()
@@ -122,6 +150,12 @@ class VerlTrainer:
             for name in totals:
                 totals[name] += sums[name]
         return {"selected": wanted, **counts, "missing": wanted - sum(counts.values())}, totals
+
+
+def _append(path: Path, event: dict[str, Any]) -> None:
+    """Keep a step's figures, verl's own among them."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(finite(event)) + "\n")
 
 
 def _progress(event: dict[str, Any]) -> StageProgress:

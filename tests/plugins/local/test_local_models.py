@@ -32,6 +32,10 @@ def put(policy: Path, cache: Path) -> Path:
     return target
 
 
+def _megabytes(folder: Path) -> int:
+    return round(sum(file.stat().st_size for file in folder.iterdir()) / 1e6)
+
+
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("AWORLD_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -50,9 +54,21 @@ def test_a_name_means_the_cached_model(policy: Path, cache: Path) -> None:
 def test_list(aworld: Aworld, policy: Path, cache: Path) -> None:
     assert "not fetched" in aworld("models", "list").stdout
     target = put(policy, cache)
-    (row,) = json.loads(aworld("models", "list", "--json").stdout)
+    assert (
+        aworld("models").stdout
+        == aworld("models", "list").stdout
+        == f"smollm2      {_megabytes(target)} MB in {target}\n"
+    )
+    (line,) = aworld("models", "list", "--json").stdout.splitlines()
+    row = json.loads(line)
     assert row["name"] == "smollm2" and row["cached"] and row["path"] == str(target)
     assert row["bytes"] == sum(file.stat().st_size for file in target.iterdir())
+
+
+def test_help_is_plain(aworld: Aworld) -> None:
+    for arguments in (["models", "--help"], ["models", "list", "--help"]):
+        done = aworld(*arguments)
+        assert done.returncode == 0 and done.stdout.startswith("Usage: aworld models") and "─" not in done.stdout
 
 
 def test_fetching_what_is_there_does_nothing(aworld: Aworld, policy: Path, cache: Path) -> None:

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("hydra")
-pytest.importorskip("omegaconf")
-
 from aworld_verl.config import build_overrides, compose_config
 from aworld_verl.settings import SettingsError, TrainSettings
 

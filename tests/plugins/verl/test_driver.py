@@ -14,9 +14,6 @@ from typing import Any
 import psutil
 import pytest
 
-pytest.importorskip("verl")
-pytest.importorskip("aworld_local")
-
 _HERE = Path(__file__).parent
 _MODEL = """
 import sys, torch

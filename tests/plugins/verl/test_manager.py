@@ -82,7 +82,6 @@ async def generate(prompt_ids: list[int], **unused: Any) -> Sampled:
 
 @pytest.fixture(scope="module")
 def modules() -> tuple[ModuleType, ModuleType]:
-    pytest.importorskip("verl")
     with warnings.catch_warnings(action="ignore"):
         from aworld_verl import manager, sampler
     return manager, sampler
