@@ -55,13 +55,9 @@ class CollectStage(Stage):
 class RolloutStage(CollectStage):
     """Collect trajectories to learn from."""
 
-    kind: Literal["rollout"] = Field("rollout", description="What the stage's key says already.")
-
-
 class EvalStage(CollectStage):
     """Measure a model on tasks."""
 
-    kind: Literal["eval"] = Field("eval", description="What the stage's key says already.")
     k: tuple[int, ...] = Field((1,), min_length=1, description="The k of each pass@k that is reported.")
 
     @model_validator(mode="after")
