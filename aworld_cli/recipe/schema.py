@@ -55,6 +55,7 @@ class CollectStage(Stage):
 class RolloutStage(CollectStage):
     """Collect trajectories to learn from."""
 
+
 class EvalStage(CollectStage):
     """Measure a model on tasks."""
 

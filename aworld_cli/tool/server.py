@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import shutil
 import sys
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult
 
+logger = logging.getLogger(__name__)
 _GUARD = str(Path(__file__).with_name("guard.py"))
 MAX_RESULT_CHARACTERS = 20_000
 RESTART_PAUSES = (0.0, 0.5, 2.0, 5.0)
@@ -136,6 +138,7 @@ class ToolServer:
         if self._client is client:
             self._client = None
             self._closing.set()
+            logger.warning("tool server %r died; its calls in flight were answered with an error", self.spec.name)
 
     async def _revive(self) -> None:
         async with self._restarting:

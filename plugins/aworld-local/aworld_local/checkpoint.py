@@ -7,7 +7,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from transformers import PretrainedConfig
+    from transformers import PretrainedConfig, PreTrainedModel
+
+
+def load_model(path: str | Path) -> PreTrainedModel:
+    """Load a causal language model in float32.
+
+    Raises:
+        ValueError: the weights do not fit the configuration; they would be random where they are missing.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    model, found = AutoModelForCausalLM.from_pretrained(
+        path, dtype=torch.float32, attn_implementation="sdpa", output_loading_info=True
+    )
+    missing, unknown = sorted(found["missing_keys"]), sorted(found["unexpected_keys"])
+    if missing:
+        raise ValueError(
+            f"the weights do not fit {type(model).__name__}: {len(missing)} are missing ({missing[0]}, ...), "
+            f"{len(unknown)} are not known"
+        )
+    loaded: PreTrainedModel = model
+    return loaded
 
 
 def read_end_ids(path: Path) -> frozenset[int]:

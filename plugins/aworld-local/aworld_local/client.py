@@ -73,14 +73,17 @@ class WorkerClient:
     async def open(self, path: Path, threads: int, max_batch: int) -> None:
         """Load a checkpoint into the engine, unless it is there already. Raises MachineError."""
         async with self._opening:
-            wanted = (str(path), threads, max_batch)
-            if self.opened == wanted and self.alive:
+            if self.holds(path, threads, max_batch):
                 return
             try:
                 await self.ask("open", path=str(path), threads=threads, max_batch=max_batch)
             except (WorkerDied, WorkerFailed) as error:
                 raise MachineError(f"{path}: the model cannot be loaded: {error}; see {self.log}") from error
-            self.opened = wanted
+            self.opened = (str(path), threads, max_batch)
+
+    def holds(self, path: Path, threads: int, max_batch: int) -> bool:
+        """Whether the engine runs and has this checkpoint."""
+        return self.alive and self.opened == (str(path), threads, max_batch)
 
     async def generate(self, request: dict[str, Any]) -> tuple[list[int], list[float], str]:
         """Sample a continuation; requests of one turn of the event loop travel together. Raises EpisodeError."""

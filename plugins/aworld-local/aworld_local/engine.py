@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from aworld_local.batch import Batch, Row
-from aworld_local.checkpoint import read_context, read_end_ids
+from aworld_local.checkpoint import load_model, read_context, read_end_ids
 from aworld_local.sampling import sample, uniforms
 
 logger = logging.getLogger(__name__)
@@ -55,9 +54,7 @@ class Engine:
         torch.set_num_threads(threads)
         self.model_path = model_path
         self.max_batch = max_batch
-        self.model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
-            model_path, dtype=torch.float32, attn_implementation="sdpa"
-        ).eval()
+        self.model = load_model(model_path).eval()
         self.end_ids = read_end_ids(Path(model_path))
         self.context = read_context(self.model.config)
         self._waiting: queue.SimpleQueue[Row | None] = queue.SimpleQueue()

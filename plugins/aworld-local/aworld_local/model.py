@@ -90,7 +90,7 @@ class LocalModel:
 
     async def generate(self, prompt_ids: list[int], params: SamplingParams, request_id: str) -> Generation:
         """See `TokenModel.generate`; a worker that died is started again."""
-        if not self.worker.alive:
+        if not self.worker.holds(self.path, self.config.threads, self.config.max_batch):
             try:
                 await self.worker.open(self.path, self.config.threads, self.config.max_batch)
             except MachineError as error:

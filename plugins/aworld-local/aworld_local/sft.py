@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM
 
-from aworld_local.checkpoint import read_context
+from aworld_local.checkpoint import load_model, read_context
 from aworld_local.packing import IGNORED, Example, pack
 
 _LOADER_FILES = ("*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json")
@@ -54,7 +53,7 @@ def fine_tune(
         The mean loss of the last tenth of the steps, tokens trained on, and seconds.
     """
     torch.set_num_threads(settings.threads)
-    model = AutoModelForCausalLM.from_pretrained(model_path, dtype=torch.float32, attn_implementation="sdpa").train()
+    model = load_model(model_path).train()
     longest, context = max(len(ids) for ids, _ in examples), read_context(model.config)
     if longest > context:
         raise ValueError(f"a trajectory has {longest} tokens, the model takes {context}")

@@ -18,7 +18,7 @@ import traceback
 from typing import Any
 
 from aworld_verl import prefork
-from aworld_verl.events import emit, open_events
+from aworld_verl.events import emit, open_events, told_the_end
 from aworld_verl.ray_host import Scratch, prepare_environment, start_guardian, start_ray, stop_ray
 from aworld_verl.settings import SettingsError, parse_settings
 
@@ -30,9 +30,9 @@ def main(argv: list[str] | None = None) -> int:
     args = _arguments(argv)
     open_events(args.events_fd)
     scratch = Scratch.make(args.scratch)
-    prepare_environment(scratch)
-    helpers = _Helpers()
+    helpers = _Helpers(start_guardian(scratch))
     try:
+        prepare_environment(scratch)
         return _serve(scratch, args, helpers)
     finally:
         _finished.set()
@@ -69,9 +69,9 @@ def _get_ready(scratch: Scratch, args: argparse.Namespace, helpers: _Helpers) ->
     if args.prefork:
         prefork.after_importing_ray()
         socket = scratch.ray / "fork"
-        helpers.fork_server = prefork.start(socket, close=[args.events_fd])
+        helpers.fork_server, deaths = prefork.start(socket, close=[args.events_fd, helpers.lifeline])
         command = prefork.py_executable(socket)
-    helpers.guardian = start_guardian(scratch)
+        threading.Thread(target=_watch, args=(deaths,), daemon=True).start()
     inbox: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_listen, args=(inbox,), daemon=True).start()
     start_ray(scratch, command)
@@ -88,6 +88,17 @@ def _listen(inbox: queue.Queue[str | None]) -> None:
     if not _finished.is_set():
         # The parent is gone or gives up. The guardian takes everything down once we are dead.
         os._exit(0 if not line else 3)
+
+
+def _watch(deaths: int) -> None:
+    """End the process when a worker or the fork server is killed: verl would wait for it for ever."""
+    with os.fdopen(deaths, "rb") as lines:
+        line = lines.readline()
+    if told_the_end.is_set() or _finished.is_set():
+        return
+    what = f"a worker was killed (signal {line.decode().strip()})" if line else "the server of its workers was killed"
+    emit("error", message=f"{what}; the machine may be out of memory")
+    os._exit(1)
 
 
 def _object(line: str) -> dict[str, Any]:
@@ -111,8 +122,16 @@ def _one_line(error: BaseException) -> str:
 class _Helpers:
     """The processes that only this one may end."""
 
-    fork_server: int | None = None
-    guardian: subprocess.Popen[bytes] | None = None
+    def __init__(self, guardian: subprocess.Popen[bytes]) -> None:
+        assert guardian.stdin is not None
+        self._guardian = guardian
+        self._stdin = guardian.stdin
+        self.fork_server: int | None = None
+
+    @property
+    def lifeline(self) -> int:
+        """The descriptor that tells the guardian of our end; no other process may keep it open."""
+        return self._stdin.fileno()
 
     def close(self) -> None:
         """Stop Ray, then the fork server, then let the guardian clean up and wait for it."""
@@ -121,9 +140,8 @@ class _Helpers:
         finally:
             if self.fork_server is not None:
                 prefork.stop(self.fork_server)
-            if self.guardian is not None and self.guardian.stdin is not None:
-                self.guardian.stdin.close()
-                self.guardian.wait(15.0)
+            self._stdin.close()
+            self._guardian.wait(15.0)
 
 
 def _arguments(argv: list[str] | None) -> argparse.Namespace:

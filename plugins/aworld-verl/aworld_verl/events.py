@@ -10,6 +10,8 @@ from typing import Any
 
 _lock = threading.Lock()
 _fd: int | None = None
+#: Set once the run's end, good or bad, has been told.
+told_the_end = threading.Event()
 
 
 def open_events(fd: int) -> None:
@@ -21,6 +23,8 @@ def open_events(fd: int) -> None:
 
 def emit(event: str, **data: Any) -> None:
     """Write one event; a parent that is gone is not an error here (the driver notices by itself)."""
+    if event in ("done", "error"):
+        told_the_end.set()
     if _fd is None:
         return
     line = json.dumps({"event": event, **data}, default=float) + "\n"

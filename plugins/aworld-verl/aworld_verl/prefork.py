@@ -46,8 +46,12 @@ def after_importing_ray() -> None:
         os.environ.pop(name, None)
 
 
-def start(path: Path, close: list[int]) -> int:
-    """Fork the server, listening at `path`; returns its pid. The descriptors `close` are not kept.
+def start(path: Path, close: list[int]) -> tuple[int, int]:
+    """Fork the server, listening at `path`; the descriptors `close` are not kept.
+
+    Returns:
+        Its pid, and a descriptor from which comes a line on each worker that a signal killed without Ray's doing, and
+        the end when the server itself is gone.
 
     Raises RuntimeError if this process has more than one thread: a copy would lack the others.
     """
@@ -61,14 +65,16 @@ def start(path: Path, close: list[int]) -> int:
     gc.collect()
     gc.freeze()
     driver = os.getpid()
+    deaths, report = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _serve(driver, listener, close)
+        _serve(driver, listener, [*close, deaths], report)
     listener.close()
-    return pid
+    os.close(report)
+    return pid, deaths
 
 
-def _serve(driver: int, listener: socket.socket, close: list[int]) -> NoReturn:
+def _serve(driver: int, listener: socket.socket, close: list[int], report: int) -> NoReturn:
     """The server's life; whatever is raised, it never returns into the driver's code."""
     try:
         _die_with(driver)
@@ -76,7 +82,7 @@ def _serve(driver: int, listener: socket.socket, close: list[int]) -> NoReturn:
         os.setsid()
         for fd in close:
             os.close(fd)
-        _Server(listener).run()
+        _Server(listener, report).run()
     except BaseException:
         traceback.print_exc()
     finally:
@@ -104,8 +110,9 @@ def _die_with(parent: int) -> None:
 class _Server:
     """One thread: takes requests, forks, passes exit statuses back."""
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, report: int) -> None:
         self._listener = listener
+        self._report = report
         self._selector = selectors.DefaultSelector()
         self._clients: dict[int, socket.socket] = {}
 
@@ -140,6 +147,9 @@ class _Server:
         code = 1
         try:
             _die_with(server)
+            # A group of its own, as Ray gives its workers: when one dies, Ray kills the group that it was in.
+            os.setpgid(0, 0)
+            os.close(self._report)
             self._selector.close()
             self._listener.close()
             client.close()
@@ -169,7 +179,10 @@ class _Server:
                 return
             if pid == 0:
                 return
-            self._forget(pid, os.waitstatus_to_exitcode(status))
+            code = os.waitstatus_to_exitcode(status)
+            if code < 0 and pid in self._clients:
+                os.write(self._report, f"{-code}\n".encode())
+            self._forget(pid, code)
 
     def _forget(self, pid: int, code: int | None) -> None:
         client = self._clients.pop(pid, None)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from aworld_cli.errors import MachineError
+from aworld_cli.tool import guard
 
 _END_SECONDS = 20.0
 
@@ -31,13 +32,15 @@ class DriverProcess:
 
     async def start(self) -> None:
         """Start it; it loads verl and Ray while other stages run."""
+        scratch = ("--scratch", os.environ["TMPDIR"]) if os.environ.get("TMPDIR") else ()
         read_end, write_end = os.pipe()
         self.log.parent.mkdir(parents=True, exist_ok=True)
         try:
             with self.log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-S", "-E", guard.__file__, str(os.getpid())),
                     *(sys.executable, "-P", "-m", "aworld_verl.driver"),  # -P: a user's files must not hide modules
-                    *("--events-fd", str(write_end)),
+                    *("--events-fd", str(write_end), *scratch),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=log,
                     stderr=log,
@@ -72,7 +75,8 @@ class DriverProcess:
             if self._done:
                 return
         code = await self._process.wait()
-        raise MachineError(f"the verl process died (exit code {code}); see {self.log}")
+        how = f"exit code {code}" if code >= 0 else f"signal {-code}; the machine may be out of memory"
+        raise MachineError(f"the verl process died ({how}); see {self.log}")
 
     async def close(self) -> None:
         """End it and all that it started.

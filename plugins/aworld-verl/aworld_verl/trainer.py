@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -43,20 +44,16 @@ class VerlTrainer:
     async def train(self, context: TrainerContext) -> TrainerResult:
         """See `Trainer.train`."""
         driver: DriverProcess = context.shared.pop(f"verl-{context.stage}")
-        rewards: list[float] = []
         try:
             async for event in driver.train(self._settings(context)):
                 if event["event"] == "step":
                     _append(context.stage_dir / "steps.jsonl", event)
-                    rewards.append(float(event["reward"]))
                     context.report(_progress(event))
                 elif event["event"] == "done":
                     _publish(Path(event["checkpoint"]), context.output)
         finally:
             await driver.close()
         counts, figures = self._read_back(context)
-        if rewards:
-            figures |= {"first_reward": rewards[0], "last_reward": rewards[-1]}
         return TrainerResult(self.options.steps, figures, counts)
 
     def check(self, plan: Plan, tasks: int) -> dict[str, str]:
@@ -133,22 +130,29 @@ class VerlTrainer:
         }
 
     def _read_back(self, context: TrainerContext) -> tuple[dict[str, int], dict[str, float]]:
-        """Return what became of every episode that the steps asked for, and their number and sampled tokens."""
+        """Return what became of every episode that the steps asked for, and sums and mean rewards over them."""
         samples = self.options.samples
         wanted = self.options.steps * self.options.batch * samples
         counts = dict.fromkeys(("correct", "wrong", "limit", "error"), 0)
         totals = {"episodes": 0.0, "completion_tokens": 0.0}
+        rewards: dict[int, dict[tuple[str, int], float]] = {}
         tallies: dict[tuple[str, str], Tally] = {}
         for record in read_journal(context.stage_dir / "trajectories.jsonl"):
             key = (record["episode"]["task"], record["episode"]["hash"])
             known = step_sample(self.options.steps, samples - 1, samples) + 1
             tallies.setdefault(key, Tally([key], known)).add(record)
+            if record["grade"] is not None:  # of two records of one episode the later counts
+                step = rewards.setdefault(record["extra"]["step"], {})
+                step[record["episode"]["task"], record["episode"]["sample"]] = record["grade"]["reward"]
         for tally in tallies.values():
             found, sums = tally.counts(), tally.totals()
             for name in counts:
                 counts[name] += found[name]
-            for name in totals:
+            for name in ("episodes", "completion_tokens"):
                 totals[name] += sums[name]
+        for name, number in (("first_reward", 1), ("last_reward", self.options.steps)):
+            if rewards.get(number):
+                totals[name] = statistics.fmean(rewards[number].values())
         return {"selected": wanted, **counts, "missing": wanted - sum(counts.values())}, totals
 
 
