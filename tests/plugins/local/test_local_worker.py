@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -113,6 +115,36 @@ def test_a_killed_worker_fails_its_calls_and_is_started_again(policy: Path, tmp_
         assert worker_pid() != first
 
     use(work, {"path": str(policy)}, tmp_path)
+
+
+def test_a_killed_worker_costs_no_episode_that_is_tried_again(policy: Path, tmp_path: Path) -> None:
+    async def work(model: LocalModel) -> list[Generation]:
+        async def one(seed: int) -> Generation:
+            for _ in range(3):
+                try:
+                    return await model.generate([20, 21, 22], params(seed, 64), str(seed))
+                except EpisodeError as error:
+                    assert error.retryable, error
+            raise AssertionError("three tries were not enough")
+
+        await model.start()
+        waiting = [asyncio.ensure_future(one(seed)) for seed in range(64)]
+        await asyncio.sleep(0.05)
+        os.kill(worker_pid(), signal.SIGKILL)
+        return await asyncio.gather(*waiting)
+
+    found = use(work, {"path": str(policy)}, tmp_path)
+    assert len(found) == 64 and all(generation.ids for generation in found)
+
+
+def test_weights_that_do_not_fit_are_refused(policy: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong"
+    shutil.copytree(policy, wrong)
+    config = json.loads((wrong / "config.json").read_text())
+    config["num_hidden_layers"] += 1
+    (wrong / "config.json").write_text(json.dumps(config))
+    with pytest.raises(MachineError, match="the weights do not fit LlamaForCausalLM: 9 are missing"):
+        use(lambda model: model.start(), {"path": str(wrong)}, tmp_path / "run")
 
 
 def test_a_killed_parent_leaves_no_worker(policy: Path, tmp_path: Path) -> None:

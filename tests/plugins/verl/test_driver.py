@@ -152,6 +152,38 @@ def test_nothing_stays_after_the_driver_is_killed(tmp_path: Path, model: Path) -
         time.sleep(0.1)
 
 
+@pytest.mark.parametrize("victim", ["ray::WorkerDict", "TransferQueueController"])
+def test_a_killed_worker_ends_the_run_at_once(victim: str, tmp_path: Path, model: Path) -> None:
+    driver = Driver(tmp_path / "log")
+    driver.send(settings(tmp_path, model, steps=500))
+    while driver.next()["event"] not in ("step", "error", "end"):
+        pass
+    processes, directories = belongings(psutil.Process(driver.process.pid))
+    [worker] = [process for process in processes if victim in " ".join(process.cmdline())]
+    worker.kill()
+    events = driver.rest()
+    assert events[-1]["event"] == "error" and "a worker was killed (signal 9)" in events[-1]["message"]
+    assert driver.process.returncode == 1
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+    assert not [directory for directory in directories if directory.exists()]
+
+
+def test_killed_while_it_loads_it_leaves_no_directory(tmp_path: Path) -> None:
+    driver = Driver(tmp_path / "log")
+    own = psutil.Process(driver.process.pid)
+    end = time.monotonic() + 20
+    while not any("guardian.py" in " ".join(child.cmdline()) for child in own.children()):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    processes, directories = belongings(own)
+    assert all(directory.exists() for directory in directories)
+    driver.process.kill()
+    driver.close()
+    psutil.wait_procs(processes, timeout=10)
+    assert not [directory for directory in directories if directory.exists()]
+
+
 def test_closing_stdin_before_the_settings_ends_it_quietly(tmp_path: Path) -> None:
     driver = Driver(tmp_path / "log")
     assert driver.next() == {"event": "ready"}
