@@ -1,5 +1,6 @@
 """Agents: how a task is attempted."""
 
 from aworld_cli.agent.base import Agent, AgentContext, Attempt
+from aworld_cli.agent.react import FINAL_PROMPT
 
-__all__ = ["Agent", "AgentContext", "Attempt"]
+__all__ = ["FINAL_PROMPT", "Agent", "AgentContext", "Attempt"]

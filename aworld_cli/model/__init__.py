@@ -10,8 +10,10 @@ from aworld_cli.model.base import (
     ModelSession,
     Reply,
     SamplingParams,
+    Stop,
     TokenModel,
 )
+from aworld_cli.model.tool_calls import render_tool_call
 
 __all__ = [
     "ChatModel",
@@ -23,5 +25,7 @@ __all__ = [
     "ModelSession",
     "Reply",
     "SamplingParams",
+    "Stop",
     "TokenModel",
+    "render_tool_call",
 ]

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from aworld_arithmetic.expression import Operation, compute, expressions, held_out
-from aworld_cli.agent.react import FINAL_PROMPT
+from aworld_cli.agent import FINAL_PROMPT
 from aworld_cli.environment import Task
-from aworld_cli.model.codec import render_tool_call
+from aworld_cli.model import render_tool_call
 from aworld_cli.trajectory import Grade, Message, ToolCall
 
 #: The MCP tool that these tasks are made for (aworld-toolbox offers it), and its one argument.

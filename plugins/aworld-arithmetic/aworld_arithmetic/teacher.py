@@ -9,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from aworld_arithmetic.environment import ARGUMENT, TOOL, last_number
 from aworld_arithmetic.expression import compute, find_expression
 from aworld_cli.errors import EpisodeError
-from aworld_cli.model import ChatRequest, Reply
-from aworld_cli.model.base import ModelContext
+from aworld_cli.model import ChatRequest, ModelContext, Reply
 from aworld_cli.seeds import derive_seed
 from aworld_cli.trajectory import Message, ToolCall
 

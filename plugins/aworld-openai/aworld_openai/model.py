@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from aworld_cli.errors import MachineError, did_you_mean
-from aworld_cli.model.base import ChatRequest, ModelContext, Reply
+from aworld_cli.model import ChatRequest, ModelContext, Reply
 from aworld_openai.config import OpenAIConfig
 from aworld_openai.failures import RequestFailed, explain, from_exception, from_status, redactor, shorten
 from aworld_openai.retry import Retry

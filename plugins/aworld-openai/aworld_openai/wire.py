@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from aworld_cli.model.base import ChatRequest, Reply, Stop
-from aworld_cli.trajectory.message import Message
+from aworld_cli.model import ChatRequest, Reply, Stop
+from aworld_cli.trajectory import Message
 
 _INT32: Final = 0x7FFF_FFFF
 _STOPS: Final[dict[str, Stop]] = {
