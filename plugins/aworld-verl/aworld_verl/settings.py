@@ -78,7 +78,7 @@ class TrainSettings:
 
 _CHOICES = {
     "resume": ("auto", "never"),
-    "on_error": ("retry", "drop_group"),
+    "on_error": ("drop_group",),
     "old_logprobs": ("rollout", "recompute"),
 }
 _POSITIVE = (
