@@ -7,6 +7,11 @@ import sys
 
 def main() -> None:
     """Run the command line."""
+    if sys.argv[1:] == ["--version"]:  # scripts ask it often; it needs no command line, nor plugins
+        from aworld_cli import __version__
+
+        sys.stdout.write(f"aworld {__version__}\n")
+        return
     try:
         from aworld_cli.cli.app import main as run
     except KeyboardInterrupt:  # imports take a moment too

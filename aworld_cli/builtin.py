@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from aworld_cli.host import Component, hookimpl
+from aworld_cli.host import Check, Component, hookimpl
 
 aworld_api = 1
 
 
 @hookimpl
 def aworld_components() -> list[Component]:
-    """Return the built-in agent, runtime and tool."""
+    """Return the components that the core brings itself."""
     return [
+        Component(
+            kind="model",
+            name="scripted",
+            summary="Replies that the recipe holds, turn by turn: dry runs without a key, GPU or download",
+            factory="aworld_cli.model.scripted:scripted",
+            config="aworld_cli.model.scripted:ScriptedConfig",
+        ),
         Component(
             kind="agent",
             name="react",
@@ -32,4 +39,19 @@ def aworld_components() -> list[Component]:
             factory="aworld_cli.tool.stdio:stdio",
             config="aworld_cli.tool.stdio:StdioConfig",
         ),
+        Component(
+            kind="reporter",
+            name="events",
+            summary="One JSON line an event, in a file of the run",
+            factory="aworld_cli.reporter.events:events",
+            config="aworld_cli.reporter.events:EventsConfig",
+        ),
     ]
+
+
+@hookimpl
+def aworld_checks() -> list[Check]:
+    """Return what `aworld doctor` looks at whatever is installed."""
+    from aworld_cli.doctor.core import CHECKS
+
+    return list(CHECKS)

@@ -7,13 +7,65 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
+
+#: Every exit code of `aworld`, and what it says.
+EXIT_CODES: tuple[tuple[int, str], ...] = (
+    (0, "done"),
+    (1, "done, but below `--min-score`, or with more failed episodes than `--max-errors` allows; or a check failed"),
+    (2, "the command line or a setting is wrong"),
+    (3, "stopped before the end (SIGTERM, SIGHUP); `aworld run --resume RUN` goes on"),
+    (4, "the recipe is wrong"),
+    (5, "a plugin that is needed is missing, broken, incompatible or ambiguous"),
+    (6, "the machine lacks something: a key, a program, a package, data, an endpoint, room on the disk"),
+    (130, "interrupted (Ctrl-C); `aworld run --resume RUN` goes on"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake in a recipe or a setting, and where it stands.
+
+    Args:
+        message: what is wrong, and how to mend it.
+        key: the key path as people write it (`stages[0].rollout.tasks`); "" for the file as a whole.
+        source: the file, the option (`--set KEY`) or the variable that holds it.
+        line: from 1; None where the source has no lines.
+        column: from 1; None where the source has no lines.
+    """
+
+    message: str
+    key: str = ""
+    source: str = ""
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = [self.source, *(str(at) for at in (self.line, self.column) if at is not None)]
+        return ": ".join(part for part in (":".join(place), self.key, self.message) if part)
 
 
 class AWorldError(Exception):
-    """An expected mistake. `str(error)` is what the user reads; it may hold several lines, one a problem."""
+    """An expected mistake. `str(error)` is what the user reads; it may hold several lines, one a problem.
+
+    Attributes:
+        exit_code: one of `EXIT_CODES`.
+        resumable: whether the run that it ended can go on as it is, once what the text says is mended.
+        problems: the same mistakes one by one, where their places are known.
+    """
 
     exit_code = 1
+    resumable = False
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of(cls, problems: Iterable[Problem]) -> Self:
+        """Return the error that says all of `problems`, a line each; one that is there twice is said once."""
+        found = tuple(dict.fromkeys(problems))
+        error = cls("\n".join(dict.fromkeys(map(str, found))))
+        error.problems = found
+        return error
 
 
 class UsageError(AWorldError):
@@ -26,6 +78,13 @@ class Stopped(AWorldError):
     """The run stopped before its end and can be resumed."""
 
     exit_code = 3
+    resumable = True
+
+
+class TooManyErrors(AWorldError):
+    """More episodes failed for infrastructure's sake than may be learnt without; they can be run again."""
+
+    resumable = True
 
 
 class RecipeError(AWorldError):
@@ -44,6 +103,7 @@ class MachineError(AWorldError):
     """The machine lacks something (key, program, package, data, endpoint); the text holds the remedy."""
 
     exit_code = 6
+    resumable = True
 
 
 class EpisodeError(Exception):
@@ -65,6 +125,16 @@ class EpisodeError(Exception):
         self.fatal = fatal
         self.trajectory: Any = None
         self.traceback = ""
+
+
+class ContextOverflow(EpisodeError):
+    """A conversation no longer fits the model's context: a limit of the episode, not a failure of infrastructure.
+
+    Models raise it; the episode is then graded with the answer that the agent had by then, its limit is `context`.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("context", message, retryable=False)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from aworld_cli.cli import output
-from aworld_cli.errors import UsageError
-from aworld_cli.host.loader import disabled_by_environment, load_plugins
+from aworld_cli.errors import PluginError, UsageError
+from aworld_cli.host.containment import silence
+from aworld_cli.host.loader import Plugin, disabled_by_environment, load_plugins
 from aworld_cli.host.registry import Registry
-from aworld_cli.places import config_file
+from aworld_cli.settings.places import config_file
+from aworld_cli.settings.variables import misspelt
 
 
 @dataclass(slots=True)
@@ -24,6 +29,8 @@ class State:
     def registry(self) -> Registry:
         """Load the plugins once; each that does not load costs one line on stderr.
 
+        With `AWORLD_STRICT_PLUGINS=1` the first of them ends the program, with its traceback.
+
         Raises:
             UsageError: the user's config.toml is wrong.
         """
@@ -31,15 +38,36 @@ class State:
             disabled = self.disabled | _disabled_by_settings()
             if disabled:  # processes that we start load the same plugins
                 os.environ["AWORLD_DISABLE_PLUGINS"] = ",".join(sorted(disabled))
-            plugins = load_plugins(disabled=disabled, builtin_only=self.builtin_only)
-            for plugin in plugins:
-                if plugin.status in ("failed", "incompatible"):
-                    output.warning(
-                        f"plugin {plugin.name!r} of {plugin.distribution} {plugin.version} is not used "
-                        f"({plugin.status}: {plugin.reason})"
-                    )
+            completing = "_AWORLD_COMPLETE" in os.environ  # a person is in the middle of typing
+            with silence() if completing else nullcontext():
+                plugins = load_plugins(disabled=disabled, builtin_only=self.builtin_only)
+            if not completing:
+                _warn(plugins)
+                for text in misspelt(os.environ):
+                    output.warning(text)
             self._registry = Registry(plugins)
         return self._registry
+
+    def forget(self) -> None:
+        """Load the plugins anew when they are asked for next, for the docs, which run many commands in one process."""
+        self._registry = None
+
+
+def _warn(plugins: Iterable[Plugin]) -> None:
+    strict = os.environ.get("AWORLD_STRICT_PLUGINS", "") not in ("", "0")
+    for plugin in plugins:
+        if plugin.status not in ("failed", "incompatible"):
+            continue
+        text = f"plugin {plugin.name!r} of {plugin.distribution} {plugin.version}"
+        if not strict:
+            output.warning(f"{text} is not used ({plugin.status}: {plugin.reason})")
+            continue
+        if plugin.error is not None:
+            import traceback
+
+            output.say("".join(traceback.format_exception(plugin.error)).rstrip())
+        output.error(f"{text}: {plugin.status}: {plugin.reason} (AWORLD_STRICT_PLUGINS is set)")
+        sys.exit(PluginError.exit_code)
 
 
 def _disabled_by_settings() -> set[str]:
@@ -47,7 +75,7 @@ def _disabled_by_settings() -> set[str]:
     found = disabled_by_environment()
     if found or config_file() is None:
         return found
-    from aworld_cli.settings import load_settings
+    from aworld_cli.settings.base import load_settings
 
     return set(load_settings().disable_plugins)
 

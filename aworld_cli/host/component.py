@@ -39,3 +39,21 @@ class Command:
     name: str
     summary: str
     app: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One look at this machine that `aworld doctor` takes.
+
+    Args:
+        name: what the line begins with.
+        summary: one line: what is looked at.
+        check: `"module:attr"` of a callable `() -> aworld_cli.doctor.Finding`; imported when doctor runs.
+        needed_by: the plugin's components that cannot run without it, as `kind/name`; `*` is any of them, and
+            nothing means that no recipe depends on it.
+    """
+
+    name: str
+    summary: str
+    check: str
+    needed_by: tuple[str, ...] = ("*",)

@@ -5,29 +5,47 @@ pluggy's own entry-point loader stops at the first exception; this one records i
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import re
-import sys
+import time
 from collections.abc import Collection
-from contextlib import redirect_stdout
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from functools import reduce
+from importlib import import_module
+from typing import Any, Literal
 
 import pluggy
 
-from aworld_cli.host import hooks
-from aworld_cli.host.component import API_VERSION, KINDS, Command, Component
+from aworld_cli.host.component import API_VERSION, Command, Component
+from aworld_cli.host.containment import contained, describe
+from aworld_cli.host.offer import Offer, ask, plugin_manager
+from aworld_cli.host.scan import GROUP, OWN, Found, canonical, scan
 
-GROUP = "aworld"
-Status = Literal["ok", "disabled", "failed", "incompatible"]
-_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+__all__ = ["GROUP", "SLOW", "Plugin", "Status", "disabled_by_environment", "load_plugins"]
+
+#: Seconds after which a plugin's import is called slow.
+SLOW = 0.5
+
+Status = Literal["ok", "disabled", "failed", "incompatible", "shadowed"]
+_VALUE = re.compile(r"(?P<module>[\w.]+)\s*(:\s*(?P<attributes>[\w.]+))?\s*(\[.*\])?")
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """One entry point and what came of loading it; `reason` says why the status is not `ok`."""
+    """One entry point and what came of loading it.
+
+    Attributes:
+        name: the entry point's.
+        status: `ok`; `disabled` (by request, not imported); `failed`; `incompatible` (another plugin API); `shadowed`
+            (the same distribution comes earlier on `sys.path`, so this copy is not imported).
+        reason: why the status is not `ok`.
+        module: what holds the hook implementations; None unless the status is `ok`.
+        hooks: the names of the hooks that it implements.
+        api: the plugin API that it says it was built for; None where it says nothing, or was not imported.
+        seconds: how long its import and its hooks took.
+        metadata: the directory of its distribution's metadata.
+        error: what it raised, where it failed.
+    """
 
     name: str
     distribution: str
@@ -36,6 +54,12 @@ class Plugin:
     reason: str = ""
     components: tuple[Component, ...] = ()
     commands: tuple[Command, ...] = ()
+    module: object | None = field(default=None, repr=False, compare=False)
+    hooks: tuple[str, ...] = ()
+    api: int | None = None
+    seconds: float = field(default=0.0, compare=False)
+    metadata: str = field(default="", compare=False)
+    error: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 def disabled_by_environment() -> set[str]:
@@ -50,82 +74,61 @@ def load_plugins(*, disabled: Collection[str] = (), builtin_only: bool = False) 
         disabled: entry-point or distribution names that are not imported.
         builtin_only: import only this distribution's own plugin.
     """
-    found = sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: (_owner(point)[0], point.name))
+    manager = plugin_manager()
+    unwanted = {canonical(name) for name in disabled}
     plugins: list[Plugin] = []
-    seen: set[tuple[str, str]] = set()
-    for point in found:
-        owner, version = _owner(point)
-        if (owner, point.name) in seen:  # the same distribution found twice on sys.path (editable installs)
-            continue
-        seen.add((owner, point.name))
-        own = owner == "aworld-cli"
-        if not own and (builtin_only or point.name in disabled or owner in disabled):
-            plugins.append(Plugin(point.name, owner, version, "disabled", "disabled by request"))
+    for found in scan():
+        owner = canonical(found.distribution)
+        if found.first:
+            plugins.append(_plugin(found, "shadowed", f"{found.distribution} is also in {found.first}"))
+        elif owner != OWN and (builtin_only or found.name in disabled or owner in unwanted):
+            plugins.append(_plugin(found, "disabled", "disabled by request"))
         else:
-            plugins.append(_load(point, owner, version))
+            plugins.append(_load(found, manager))
     return plugins
 
 
-def _owner(point: importlib.metadata.EntryPoint) -> tuple[str, str]:
-    dist = point.dist
-    return (dist.name, dist.version) if dist is not None else ("unknown", "unknown")
-
-
-def _load(point: importlib.metadata.EntryPoint, owner: str, version: str) -> Plugin:
+def _load(found: Found, manager: pluggy.PluginManager) -> Plugin:
+    started = time.perf_counter()
+    api: int | None = None
     try:
-        with redirect_stdout(sys.stderr):  # stdout carries results only, whatever a plugin prints on import
-            module = point.load()
-            api = getattr(module, "aworld_api", None)
-            if api != API_VERSION:
-                said = "states no aworld_api" if api is None else f"was built for plugin API {api}"
+        with contained():
+            module = _import(found)
+            stated = getattr(module, "aworld_api", None)
+            api = stated if isinstance(stated, int) else None
+            if stated != API_VERSION:
+                said = "states no aworld_api" if stated is None else f"was built for plugin API {stated}"
                 reason = f"{said}; this aworld speaks {API_VERSION}"
-                return Plugin(point.name, owner, version, "incompatible", reason)
-            return _ask(module, point.name, owner, version)
-    except (Exception, SystemExit) as error:
-        text = " ".join(str(error).split()) or "no message"
-        return Plugin(point.name, owner, version, "failed", f"{type(error).__name__}: {text}")
+                return _plugin(found, "incompatible", reason, api=api, seconds=time.perf_counter() - started)
+            offer = ask(manager, module, f"{found.name!r} of {found.distribution}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a plugin may raise anything: SystemExit, GeneratorExit, its own
+        seconds = time.perf_counter() - started
+        return _plugin(found, "failed", describe(error), api=api, seconds=seconds, error=error)
+    return _plugin(found, "ok", "", offer, api=api, module=module, seconds=time.perf_counter() - started)
 
 
-def _ask(module: object, name: str, owner: str, version: str) -> Plugin:
-    manager = pluggy.PluginManager("aworld")
-    manager.add_hookspecs(hooks)
-    manager.register(module, name)
-    manager.check_pending()
-    components = [item for items in manager.hook.aworld_components() for item in items]
-    commands = [item for items in manager.hook.aworld_commands() for item in items]
-    for item in components:
-        _check_component(item)
-    for item in commands:
-        _check_command(item)
-    known = [(item.kind, item.name) for item in components]
-    for kind, called in known:
-        if known.count((kind, called)) > 1:
-            raise ValueError(f"it offers two {kind}s called {called!r}")
-    return Plugin(name, owner, version, "ok", "", tuple(components), tuple(commands))
+def _import(found: Found) -> Any:
+    parts = _VALUE.fullmatch(found.value)
+    if parts is None:
+        shown = f"{found.name} = {found.value}" if found.value else found.name
+        raise ValueError(f"its entry point is malformed: {shown!r} is not of the form `name = module`")
+    module = import_module(parts["module"])
+    return reduce(getattr, (parts["attributes"] or "").split(".") if parts["attributes"] else (), module)
 
 
-def _check_component(item: object) -> None:
-    if not isinstance(item, Component):
-        raise TypeError(f"aworld_components returned a {type(item).__name__}, not a Component")
-    if item.kind not in KINDS:
-        raise ValueError(f"the component {item.name!r} is of the kind {item.kind!r}; there are {', '.join(KINDS)}")
-    _check_name(item.name, "component")
-    for field, value in (("factory", item.factory), ("config", item.config)):
-        _check_reference(value, f"the {field} of the {item.kind} {item.name!r}")
-
-
-def _check_command(item: object) -> None:
-    if not isinstance(item, Command):
-        raise TypeError(f"aworld_commands returned a {type(item).__name__}, not a Command")
-    _check_name(item.name, "command")
-    _check_reference(item.app, f"the app of the command {item.name!r}")
-
-
-def _check_name(name: object, what: str) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name for a {what}: letters, digits, `-`, `_` and `.`")
-
-
-def _check_reference(value: object, what: str) -> None:
-    if not isinstance(value, str) or not _REFERENCE.fullmatch(value):
-        raise ValueError(f'{what} is {value!r}, not of the form "module:attribute"')
+def _plugin(found: Found, status: Status, reason: str, offer: Offer | None = None, **more: Any) -> Plugin:
+    components, commands, hooks = offer or ((), (), ())
+    return Plugin(
+        found.name,
+        found.distribution,
+        found.version,
+        status,
+        reason,
+        components,
+        commands,
+        hooks=hooks,
+        metadata=found.metadata,
+        **more,
+    )

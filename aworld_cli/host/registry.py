@@ -7,13 +7,18 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from aworld_cli.errors import AWorldError, PluginError, did_you_mean
 from aworld_cli.host.component import Command, Component, Kind
+from aworld_cli.host.containment import contained, describe
 from aworld_cli.host.loader import Plugin
+from aworld_cli.host.scan import canonical
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ["Registered", "Registry", "describe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,8 @@ class Registered:
 
     def config_model(self) -> type[BaseModel]:
         """Import and return the pydantic model of the component's options."""
+        from pydantic import BaseModel  # not before a recipe needs it: `aworld --help` does not
+
         model = self._load(self.component.config)
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
             raise PluginError(f"{self.title}: {self.component.config} is not a pydantic model")
@@ -60,15 +67,12 @@ class Registered:
     def _load(self, reference: str) -> object:
         module, _, attribute = reference.partition(":")
         try:
-            with redirect_stdout(sys.stderr):  # stdout carries results only, whatever a plugin prints on import
+            with contained():
                 return getattr(importlib.import_module(module), attribute)
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # what a module raises on import may be anything
             raise PluginError(f"{self.title} cannot be loaded ({reference}): {describe(error)}") from error
-
-
-def describe(error: BaseException) -> str:
-    """Return an exception as one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
 
 
 class Registry:
@@ -100,20 +104,30 @@ class Registry:
         found = [
             item
             for item in self.components(kind)
-            if item.component.name == short and (not owner or item.plugin.distribution == owner)
+            if item.component.name == short and (not owner or canonical(item.plugin.distribution) == canonical(owner))
         ]
         if len(found) == 1:
             return found[0]
         if found:
-            owners = " and ".join(sorted(f"{item.plugin.distribution}/{short}" for item in found))
-            raise PluginError(f"two plugins offer a {kind} called {short!r}; write {owners} to tell them apart")
+            raise PluginError(_ambiguous(found))
         raise PluginError(self._unknown(kind, name))
 
     def _unknown(self, kind: Kind, name: str) -> str:
         known = [item.component.name for item in self.components(kind)]
         text = f"no {kind} is called {name!r}{did_you_mean(name, known)}"
-        absent = [plugin for plugin in self.plugins if plugin.status != "ok"]
+        absent = [plugin for plugin in self.plugins if plugin.status not in ("ok", "shadowed")]
         if absent:
             reasons = "; ".join(f"{p.distribution} ({p.status}: {p.reason})" for p in absent)
             text += f" [plugins that did not load: {reasons}]"
         return text
+
+
+def _ambiguous(found: Sequence[Registered]) -> str:
+    kind, short = found[0].component.kind, found[0].component.name
+    owners = sorted({item.plugin.distribution for item in found})
+    if len(owners) == 1:  # its name with the distribution's tells nothing apart
+        names = " or ".join(f"--disable-plugin {item.plugin.name}" for item in found)
+        return f"two plugins of {owners[0]} offer a {kind} called {short!r}; leave one out: {names}"
+    written = " and ".join(f"{owner}/{short}" for owner in owners)
+    count = "two" if len(owners) == 2 else str(len(owners))
+    return f"{count} plugins offer a {kind} called {short!r}; write {written} to tell them apart"
