@@ -1,213 +1,160 @@
-"""Reads YAML into plain values and remembers the line and column of every key and value.
-
-The YAML 1.2 core schema is used, so that `no`, `on`, `010` and `2026-01-01` are what they look like; duplicate
-keys are errors; what aliases expand to is bounded, so that a small file cannot fill the memory.
-"""
+"""A recipe's plain values, and the place that each of them comes from: a file's line, an option, a variable."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, NamedTuple
 
-import yaml
+from aworld_cli.errors import Problem, RecipeError
+from aworld_cli.recipe import yaml12
 
-from aworld_cli.errors import RecipeError
+KeyPath = yaml12.KeyPath
+Layer = Literal["recipe", "config", "variable", "flag"]
+MAX_BYTES: Final = 2**20
+_NO_MAPPING: Final = "a recipe is a mapping of keys to values, starting with `aworld: 1`"
 
-KeyPath = tuple[str | int, ...]
-MAX_NODES = 100_000
-MAX_DEPTH = 100
-MAX_INTEGER = 10**300  # a float can still hold it
+
+class Place(NamedTuple):
+    """Where a value comes from.
+
+    Args:
+        source: a file, `--set KEY` or a variable's name.
+        line: from 1; None where the source has no lines.
+        column: from 1; None where the source has no lines.
+        layer: what `source` is: a recipe file, the user's config.toml, a variable, or an option.
+    """
+
+    source: str
+    line: int | None = None
+    column: int | None = None
+    layer: Layer = "recipe"
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in self[:3] if part is not None)
 
 
 @dataclass(slots=True)
 class Document:
-    """A parsed file.
+    """A recipe as it was read, or as its layers came to.
 
     Args:
-        source: what error texts call it.
+        source: what error texts call the file.
         value: plain values; `${env:NAME}` is still a reference.
-        marks: `(line, column)` from 1 of every key path that the file holds.
+        marks: where every key path comes from.
         text: the file's text, as it was read.
-        origins: where a value came from that was not in the file (`--set KEY`).
-        original: the values before they were changed; None when they were not.
+        faults: what is wrong with it already, with the key paths whose values are not to be trusted.
+        files: the files that it was merged from, each as it was read: its own first, then its bases.
+        lock: all of the lock.json that the recipe comes from; None for a recipe.
     """
 
     source: str
     value: Any
-    marks: dict[KeyPath, tuple[int, int]] = field(default_factory=dict)
+    marks: dict[KeyPath, Place] = field(default_factory=dict)
     text: str = ""
-    origins: dict[KeyPath, str] = field(default_factory=dict)
-    original: Any = None
+    faults: list[tuple[KeyPath, Problem]] = field(default_factory=list)
+    files: list[Document] = field(default_factory=list)
+    lock: dict[str, Any] | None = None
+
+    def place(self, path: KeyPath) -> Place:
+        """Return where the nearest part of `path` that is known comes from."""
+        for end in range(len(path), -1, -1):
+            place = self.marks.get(path[:end])
+            if place is not None:
+                return place
+        return Place(self.source)
 
     def where(self, path: KeyPath) -> str:
-        """Return `file:line:column` or the origin of the nearest part of `path` that is known."""
-        for end in range(len(path), -1, -1):
-            if path[:end] in self.origins:
-                return self.origins[path[:end]]
-            mark = self.marks.get(path[:end])
-            if mark is not None:
-                return f"{self.source}:{mark[0]}:{mark[1]}"
-        return self.source
+        """Return `place` as text: `file:line:column`, `--set KEY` or a variable's name."""
+        return str(self.place(path))
 
-    def replaced(self, path: KeyPath, origin: str) -> None:
-        """Note that what stands at `path`, and all below it, now comes from `origin`."""
-        for known in (self.marks, self.origins):
-            for other in [other for other in known if other[: len(path)] == path]:
-                del known[other]
-        self.origins[path] = origin
+    def problem(self, path: KeyPath, message: str) -> Problem:
+        """Return what is wrong at `path`, with its place."""
+        place = self.place(path)
+        return Problem(message, dotted(path), place.source, place.line, place.column)
 
+    def replaced(self, path: KeyPath, place: Place) -> None:
+        """Note that what stands at `path`, and all below it, now comes from `place`."""
+        self.forget(path)
+        self.marks[path] = place
 
-class _Loader(yaml.SafeLoader):
-    """The YAML 1.2 core schema on PyYAML's parser."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 (PyYAML's own design)
-
-
-def _integer(text: str) -> int:
-    return int(text, {"0x": 16, "0o": 8}.get(text[:2], 10))
-
-
-def _float(text: str) -> float:
-    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-
-
-#: What a scalar without quotes may be: the texts, and what they mean.
-_SCALARS: dict[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
-    "bool": (re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), lambda text: text.lower() == "true"),
-    "null": (re.compile(r"^(?:~|null|Null|NULL|)$"), lambda text: None),
-    "int": (re.compile(r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"), _integer),
-    "float": (
-        re.compile(
-            r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"
-        ),
-        _float,
-    ),
-}
-_FIRST = {"bool": "tTfF", "null": "~nN", "int": "-+0123456789", "float": "-+.0123456789"}
-for _tag, _first in _FIRST.items():
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _SCALARS[_tag][0], [*_first])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^$"), [""])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"^<<$"), ["<"])
+    def forget(self, path: KeyPath) -> None:
+        """Drop what is known of `path` and all below it."""
+        for other in [other for other in self.marks if other[: len(path)] == path]:
+            del self.marks[other]
 
 
 def read_document(path: Path) -> Document:
     """Parse the file at `path`; it is read once, so a pipe will do.
 
     Raises:
-        RecipeError: it cannot be read or is not one YAML mapping; the text holds file:line:column.
+        RecipeError: it cannot be read or is not one YAML mapping; all that is wrong is said, with file:line:column.
     """
+    return _sound(scan_document(path))
+
+
+def scan_document(path: Path) -> Document:
+    """Do as `read_document` does, with what is wrong among the document's `faults`; its value is a mapping."""
     try:
-        text = path.read_bytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise RecipeError(f"{path}: not a UTF-8 text file (byte {error.start})") from error
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise RecipeError(f"{path}: cannot be read: {error.strerror or error}") from error
-    return parse_document(text, str(path))
+        return _unread(path, f"cannot be read: {error.strerror or error}")
+    if len(data) > MAX_BYTES:
+        return _unread(path, f"larger than {MAX_BYTES // 2**10} KiB, which no recipe is")
+    try:
+        return _mapping(data.decode("utf-8"), str(path))
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
+        return _unread(path, f"not a UTF-8 text file (byte {error.start})", line, column)
 
 
 def parse_document(text: str, source: str) -> Document:
     """Parse YAML text that holds a mapping; `source` is what error texts call the file."""
-    document = parse_value(text, source)
-    if not isinstance(document.value, dict):
-        raise RecipeError(f"{source}: a recipe is a mapping of keys to values, starting with `aworld: 1`")
-    return document
+    return _sound(_mapping(text, source))
 
 
 def parse_value(text: str, source: str) -> Document:
     """Parse YAML text that holds one value of any kind; no text at all is null."""
-    document = Document(source, None, text=text)
-    try:
-        node = yaml.compose(text, Loader=_Loader)
-        if node is not None:
-            document.value = _Builder(document).build(node, ())
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
-        raise RecipeError(f"{where}: not valid YAML: {error.problem or error.context}") from error
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # PyYAML lets "\UFFFFFFFF" overflow
-        raise RecipeError(f"{source}: not valid YAML: {' '.join(str(error).split())}") from error
-    except RecursionError as error:
-        raise RecipeError(f"{source}: nested too deeply") from error
+    return _sound(_read(text, source)[0])
+
+
+def dotted(path: KeyPath) -> str:
+    """Return a key path as people write it: `stages[0].rollout.tasks`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def _sound(document: Document) -> Document:
+    if document.faults:
+        raise RecipeError.of(problem for _, problem in document.faults)
     return document
 
 
-class _Builder:
-    """Turns YAML nodes into values while it notes their positions."""
+def _mapping(text: str, source: str) -> Document:
+    document, whole = _read(text, source)
+    if not isinstance(document.value, dict):
+        if whole:
+            document.faults.append(((), Problem(_NO_MAPPING, source=source)))
+        document.value = {}
+    return document
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.count = 0
-        self.open: set[int] = set()
 
-    def build(self, node: yaml.Node, path: KeyPath) -> Any:
-        self.count += 1
-        if self.count > MAX_NODES:
-            raise self._error(node, f"more than {MAX_NODES:,} values once its aliases are expanded")
-        if len(path) > MAX_DEPTH:
-            raise self._error(node, f"nested more than {MAX_DEPTH} deep")
-        self.document.marks.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
-        if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node)
-        if id(node) in self.open:
-            raise self._error(node, "an alias that contains itself")
-        self.open.add(id(node))
-        try:
-            if isinstance(node, yaml.SequenceNode):
-                return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
-            assert isinstance(node, yaml.MappingNode)
-            return self._mapping(node, path)
-        finally:
-            self.open.discard(id(node))
+def _read(text: str, source: str) -> tuple[Document, bool]:
+    reading = yaml12.read(text)
+    document = Document(source, reading.value, text=text)
+    document.marks = {path: Place(source, *mark) for path, mark in reading.marks.items()}
+    for fault in reading.faults:
+        line, column = fault.mark or (None, None)
+        key = "" if not reading.whole or not fault.path else dotted(fault.path)
+        path: KeyPath = fault.path if reading.whole else ()
+        document.faults.append((path, Problem(fault.text, key, source, line, column)))
+    return document, reading.whole
 
-    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
-        value: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":
-                merged = {**self._merge(value_node, path), **merged}
-                continue
-            key = key_node.value
-            if not isinstance(key_node, yaml.ScalarNode) or not isinstance(key, str):
-                raise self._error(key_node, "a key must be a plain word")
-            self._check_text(key_node)
-            if key in value:
-                raise self._error(key_node, f"the key {key!r} stands here twice")
-            mark = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
-            self.document.marks[(*path, key)] = mark
-            value[key] = self.build(value_node, (*path, key))
-        return {**merged, **value}
 
-    def _merge(self, node: yaml.Node, path: KeyPath) -> dict[str, Any]:
-        nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        merged: dict[str, Any] = {}
-        for item in nodes:
-            if not isinstance(item, yaml.MappingNode):
-                raise self._error(item, "`<<` takes a mapping or a list of mappings")
-            merged = {**self.build(item, path), **merged}
-        return merged
-
-    def _scalar(self, node: yaml.ScalarNode) -> Any:
-        tag, text = node.tag.removeprefix("tag:yaml.org,2002:"), node.value
-        if tag == "str":
-            self._check_text(node)
-            return text
-        if tag not in _SCALARS:
-            raise self._error(node, f"the tag {node.tag!r} is not used in recipes")
-        pattern, read = _SCALARS[tag]
-        if not pattern.fullmatch(text):  # an explicit tag, such as `!!int abc`
-            raise self._error(node, f"what stands after !!{tag} is not of that type")
-        value = read(text) if len(text) <= 1_000 else MAX_INTEGER
-        if isinstance(value, int) and abs(value) >= MAX_INTEGER:
-            raise self._error(node, "a number of more than 300 digits")
-        return value
-
-    def _check_text(self, node: yaml.ScalarNode) -> None:
-        if any("\ud800" <= character <= "\udfff" for character in node.value):
-            raise self._error(node, "half of a surrogate pair, which is no character")
-
-    def _error(self, node: yaml.Node, text: str) -> RecipeError:
-        mark = node.start_mark
-        return RecipeError(f"{self.document.source}:{mark.line + 1}:{mark.column + 1}: {text}")
+def _unread(path: Path, text: str, line: int | None = None, column: int | None = None) -> Document:
+    problem = Problem(text, source=str(path), line=line, column=column)
+    return Document(str(path), {}, faults=[((), problem)])

@@ -11,7 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aworld_cli.recipe.document import Document, KeyPath
+from aworld_cli.errors import Problem
+from aworld_cli.recipe.document import Document, KeyPath, dotted
+from aworld_cli.recipe.yaml12 import MAX_TEXT
+
+__all__ = ["Reference", "dotted", "is_reference", "references", "resolve_environment", "scalars", "substitute"]
 
 _OPENING = "${env:"
 _REFERENCE = re.compile(r"\$\{env:(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}")
@@ -67,38 +71,52 @@ def substitute(text: str, variables: Mapping[str, str]) -> tuple[str, list[str]]
     return _REFERENCE.sub(lambda match: variables.get(match["name"], match["default"] or ""), text), missing
 
 
-def resolve_environment(document: Document, environ: Mapping[str, str] | None = None) -> tuple[Any, list[str]]:
+def resolve_environment(
+    document: Document, environ: Mapping[str, str] | None = None
+) -> tuple[Any, list[tuple[KeyPath, Problem]]]:
     """Return the document's value with references replaced.
 
-    Beside it a line for each variable that is not set and each reference that is not well formed.
+    Beside it the key path and the problem of each variable that is not set and each reference that is not well formed;
+    the text that has one stays as it is.
     """
-    problems: list[str] = []
-    variables = os.environ if environ is None else environ
+    resolver = _Resolver(document, os.environ if environ is None else environ)
+    return resolver.resolve(document.value, ()), resolver.problems
 
-    def problem(path: KeyPath, text: str) -> None:
-        problems.append(f"{document.where(path)}: {dotted(path)}: {text}")
 
-    def resolve(value: Any, path: KeyPath) -> Any:
+class _Resolver:
+    def __init__(self, document: Document, variables: Mapping[str, str]) -> None:
+        self.document = document
+        self.variables = variables
+        self.problems: list[tuple[KeyPath, Problem]] = []
+        self.length = 0
+
+    def resolve(self, value: Any, path: KeyPath) -> Any:
         if isinstance(value, dict):
             for key in value:
                 if _OPENING in key:
-                    problem((*path, key), "a key cannot hold a reference")
-            return {key: resolve(item, (*path, key)) for key, item in value.items()}
+                    self._problem((*path, key), "a key cannot hold a reference")
+            return {key: self.resolve(item, (*path, key)) for key, item in value.items()}
         if isinstance(value, list):
-            return [resolve(item, (*path, index)) for index, item in enumerate(value)]
-        if not isinstance(value, str) or _OPENING not in value:
-            return value
+            return [self.resolve(item, (*path, index)) for index, item in enumerate(value)]
+        return self._text(value, path) if isinstance(value, str) and _OPENING in value else value
+
+    def _text(self, value: str, path: KeyPath) -> str:
         try:
-            resolved, missing = substitute(value, variables)
+            resolved, missing = substitute(value, self.variables)
         except ValueError as error:
-            problem(path, str(error))
+            self._problem(path, str(error))
             return value
         for name in missing:
             text = f"the environment variable {name} is not set; set it, or write ${{env:{name}:-default}}"
-            problem(path, text)
-        return resolved
+            self._problem(path, text)
+        self.length += len(resolved)
+        if self.length > MAX_TEXT:
+            self._problem(path, f"the variables up to here come to more than {MAX_TEXT:,} characters")
+            return value
+        return value if missing else resolved
 
-    return resolve(document.value, ()), problems
+    def _problem(self, path: KeyPath, text: str) -> None:
+        self.problems.append((path, self.document.problem(path, text)))
 
 
 def scalars(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
@@ -111,11 +129,3 @@ def scalars(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
             yield from scalars(item, (*path, index))
     else:
         yield path, value
-
-
-def dotted(path: KeyPath) -> str:
-    """Return a key path as people write it: `stages[0].rollout.tasks`."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
-    return text

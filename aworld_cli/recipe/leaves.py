@@ -35,6 +35,28 @@ def leaves(model: type[BaseModel], value: Any) -> Iterator[Leaf]:
     return _leaves((Option(model),), value, ())
 
 
+def options_at(model: type[BaseModel], path: KeyPath) -> tuple[Option, ...]:
+    """Return what may stand at `path` below a model; none where the model does not say."""
+    options: tuple[Option, ...] = (Option(model),)
+    for part in path:
+        options = tuple(
+            found
+            for option in options
+            for found in (_item(option, part) if isinstance(part, int) else _member(option, part))
+        )
+    return options
+
+
+def keys_of(option: Option) -> list[str]:
+    """Return the keys that a mapping of this type is written with; none where they are free."""
+    kind = option.type
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return [field.alias or name for name, field in kind.model_fields.items()]
+    if isinstance(kind, type) and (hasattr(kind, "__total__") or dataclasses.is_dataclass(kind)):
+        return list(get_type_hints(kind))
+    return []
+
+
 def _leaves(options: tuple[Option, ...], value: Any, path: KeyPath) -> Iterator[Leaf]:
     if isinstance(value, dict):
         for key, item in value.items():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 
 class Strict(BaseModel):
     """Unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ComponentChoice(BaseModel):
@@ -71,7 +71,7 @@ class EvalStage(CollectStage):
 class TrainerStage(Stage):
     """A stage that leaves a checkpoint; options beyond these belong to the trainer that `kind` names."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -104,6 +104,10 @@ STAGES: dict[str, type[Stage]] = {
 }
 
 
+#: Components that a recipe has without naming them, and that options alone are for.
+DEFAULT_KINDS: Final[dict[str, str]] = {"agent": "react", "runtime": "local"}
+
+
 class Recipe(Strict):
     """One YAML file: what to run."""
 
@@ -112,20 +116,20 @@ class Recipe(Strict):
     seed: int = Field(0, ge=0, lt=2**31, description="Everything random derives from it.")
     model: ComponentChoice = Field(description="The policy.")
     agent: ComponentChoice = Field(
-        default_factory=lambda: ComponentChoice(kind="react"), description="How a task is attempted."
+        default_factory=lambda: ComponentChoice(kind=DEFAULT_KINDS["agent"]), description="How a task is attempted."
     )
     tools: tuple[ComponentChoice, ...] = Field((), description="What the agent may call.")
     environment: ComponentChoice = Field(description="Where tasks and grades come from.")
     runtime: ComponentChoice = Field(
-        default_factory=lambda: ComponentChoice(kind="local"), description="Where episodes run."
+        default_factory=lambda: ComponentChoice(kind=DEFAULT_KINDS["runtime"]), description="Where episodes run."
     )
+    reporters: tuple[ComponentChoice, ...] = Field((), description="What hears of the run: trackers, exporters.")
     sampling: Sampling = Field(default=Sampling(), description="How replies are sampled.")
     stages: tuple[dict[str, Any], ...] = Field(min_length=1, description="What is done, in order.")
 
-    @field_validator("stages")
+    @field_validator(*DEFAULT_KINDS, mode="before")
     @classmethod
-    def _one_key_each(cls, stages: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
-        for stage in stages:
-            if len(stage) != 1:
-                raise ValueError("each stage is one key (rollout, sft, train or eval) with its settings below it")
-        return stages
+    def _default_kind(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, dict) and "kind" not in value:
+            return {"kind": DEFAULT_KINDS[str(info.field_name)], **value}
+        return value

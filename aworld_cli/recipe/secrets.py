@@ -14,12 +14,13 @@ from aworld_cli.recipe.leaves import Leaf, Option
 LITERAL: Final = (
     "a secret is never written in a recipe: set an environment variable and write ${env:NAME}, without a default"
 )
-_NAME = re.compile(
+BY_NAME: Final = "x-secret-by-name"
+SECRET_NAME: Final = re.compile(
     r"auth(?!or(?!iz))|cookie|credential|passw|[^a-z]pwd|secret|signature|token(?![a-z])|apikey"
     r"|(?:^|[^a-z])keys?(?:$|[^a-z])",
     re.IGNORECASE,
 )
-_TEXT = re.compile(
+SECRET_TEXT: Final = re.compile(
     r"^(?:bearer|basic|token)\s|^(?:sk-|ghp_|gho_|github_pat_|hf_|xox[abp]-|glpat-)\w|://[^/\s:@]*:[^/\s@]+@",
     re.IGNORECASE,
 )
@@ -28,6 +29,10 @@ _TEXT = re.compile(
 @dataclass(frozen=True, slots=True)
 class SecretByName:
     """Marks the values of a mapping of which only some are secret: its key tells, or the look of the value."""
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        """Say so in the JSON Schema that pydantic makes, where `option_schema` reads it."""
+        return {**handler(core_schema), BY_NAME: True}
 
 
 #: A header's or an environment variable's value. It is masked wherever it is shown; in a recipe it may be a literal
@@ -56,9 +61,9 @@ def is_secret(option: Option) -> bool:
 
 def speaks_of_secret(name: str) -> bool:
     """Tell whether a header or a variable of this name holds a credential."""
-    return _NAME.search(name) is not None
+    return SECRET_NAME.search(name) is not None
 
 
 def looks_secret(value: Any) -> bool:
     """Tell whether a value looks like a credential (`Bearer ...`, `sk-...`)."""
-    return isinstance(value, str) and _TEXT.search(value) is not None
+    return isinstance(value, str) and SECRET_TEXT.search(value) is not None

@@ -84,3 +84,47 @@ def test_the_origin_of_a_value_is_its_place() -> None:
     assert document.where(("stages", 0, "eval", "k", 0)) == "--set stages.eval.k"
     assert document.where(("stages", 0, "eval", "x")) == "r.yaml:4:11"
     assert document.where(("new",)) == "--set new.deep"
+
+
+@pytest.mark.parametrize(
+    ("settings", "model"),
+    [
+        (["model.kind=b"], {"kind": "b"}),
+        (["model.kind=a"], {"kind": "a", "size": 1}),
+        (["model.kind=b", "model.n=2"], {"kind": "b", "n": 2}),
+        (["model.n=2", "model.kind=b"], {"n": 2, "kind": "b"}),
+        (["model={kind: c, n: 1}", "model.kind=b"], {"kind": "b", "n": 1}),
+    ],
+)
+def test_another_kind_drops_the_options_of_the_one_before(settings: list[str], model: dict[str, Any]) -> None:
+    document = parse_document(TEXT, "r.yaml")
+    apply_overrides(document, settings)
+    assert document.value["model"] == model
+    assert ("model", "size") not in document.marks or model.get("size")
+
+
+def test_another_trainer_keeps_the_settings_of_its_stage() -> None:
+    document = parse_document("stages: [{train: {kind: verl, steps: 3}}]", "r.yaml")
+    apply_overrides(document, ["stages.train.kind=other"])
+    assert document.value["stages"] == [{"train": {"kind": "other", "steps": 3}}]
+
+
+def test_items_that_cannot_be_told_apart() -> None:
+    text = "stages: [{eval: {k: [1]}}, {eval: {name: base}}]\ntools: [{kind: t}, {kind: t, name: two}]"
+    document = parse_document(text, "r.yaml")
+    apply_overrides(document, ["stages.base.k=[2]", "tools.two.n=1", "stages.0.k=[3]"])
+    assert document.value["stages"] == [{"eval": {"k": [3]}}, {"eval": {"name": "base", "k": [2]}}]
+    assert document.value["tools"][1] == {"kind": "t", "name": "two", "n": 1}
+    for setting in ("stages.eval.k=[1]", "tools.t.n=1"):
+        with pytest.raises(UsageError, match=r"has 2 items '.*'; say which by its index, from 0, or its `name`"):
+            apply_overrides(document, [setting])
+
+
+def test_all_wrong_settings_are_told_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        changed("stages.evl.k=1", "name=x", "x", "extends=y")
+    assert str(caught.value).splitlines() == [
+        "--set stages.evl.k: stages has no item 'evl'; it is a list of 2; did you mean 'eval'?",
+        "--set takes key.path=value; there is one without `=`",
+        "--set extends: `extends` is read from the recipe file alone",
+    ]
