@@ -45,8 +45,8 @@ def finite(value: Any) -> Any:
     return value
 
 
-def decode_line(line: bytes) -> dict[str, Any]:
-    """Return the record in a line of `encode_line`, without its checksum.
+def line_body(line: bytes) -> bytes:
+    """Return the JSON text in a line of `encode_line`, without its checksum.
 
     Raises:
         ValueError: the line is not whole.
@@ -55,7 +55,16 @@ def decode_line(line: bytes) -> dict[str, Any]:
     body = line[:-_TAIL] + b"}"
     if line[-_TAIL:] != b',"crc32":"%08x"}' % zlib.crc32(body):
         raise ValueError("the checksum does not match")
-    record: dict[str, Any] = json.loads(body)
+    return body
+
+
+def decode_line(line: bytes) -> dict[str, Any]:
+    """Return the record in a line of `encode_line`, without its checksum.
+
+    Raises:
+        ValueError: the line is not whole.
+    """
+    record: dict[str, Any] = json.loads(line_body(line))
     return record
 
 

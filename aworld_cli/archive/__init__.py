@@ -1,0 +1,1 @@
+"""Runs on disk, afterwards: found, listed, shown, compared, graded anew, exported, removed (`aworld runs`)."""
