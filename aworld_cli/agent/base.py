@@ -15,7 +15,12 @@ from aworld_cli.trajectory.record import Turn
 
 @dataclass(slots=True)
 class Attempt:
-    """What an agent made of a task; filled in as it goes, so that the record of a failed one still shows its turns."""
+    """What an agent made of a task; filled in as it goes, so that the record of a failed one still shows its turns.
+
+    Args:
+        answer: the answer so far; where the model's context is full, it is what is graded.
+        limit: the limit that was met, a key of `LIMITS` or another word of the agent's own.
+    """
 
     outcome: Literal["answered", "limit"] = "answered"
     answer: str | None = None
@@ -43,5 +48,9 @@ class Agent(Protocol):
         ...
 
     async def attempt(self, context: AgentContext, attempt: Attempt) -> None:
-        """Work on the task until it is answered or a limit is reached. Raises EpisodeError."""
+        """Work on the task until it is answered or a limit is reached.
+
+        A ContextOverflow that the session raises may pass: the episode then ends with the limit `context`.
+        Raises EpisodeError.
+        """
         ...

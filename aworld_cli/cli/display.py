@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from rich.progress import (
     BarColumn,
@@ -23,7 +25,11 @@ from aworld_cli.report.tables import short, stage_line
 from aworld_cli.run.summary import StageSummary
 from aworld_cli.trainer.base import StageProgress
 
+if TYPE_CHECKING:
+    from aworld_cli.reporter.base import RunInfo
+
 PLAIN_SECONDS = 5.0
+_LONGEST_QUIET = 60.0
 
 
 class Display:
@@ -42,6 +48,7 @@ class Display:
         self._task: TaskID | None = None
         self._name = ""
         self._said = 0.0
+        self._pause = PLAIN_SECONDS
 
     def _columns(self) -> list[ProgressColumn]:
         """Return the parts of the live line; on a narrow terminal the bar goes, then the figures are cut."""
@@ -68,6 +75,15 @@ class Display:
         if self._live:
             self._progress.stop()
 
+    def run_started(self, run: RunInfo) -> None:
+        """Nothing to show yet."""
+
+    def trajectory_finished(self, stage: str, record: Mapping[str, Any]) -> None:
+        """Nothing to show; `stage_progress` has the figures."""
+
+    def run_finished(self, status: str, summary: Mapping[str, Any]) -> None:
+        """Nothing to show; the closing tables do."""
+
     def stage_started(self, name: str, kind: str, total: int | None) -> None:
         """Show a fresh bar."""
         self._name = name
@@ -88,8 +104,13 @@ class Display:
                 self._progress.update(
                     self._task, completed=progress.done, total=progress.total, figures=text, refresh=False
                 )
-        elif time.monotonic() - self._said >= PLAIN_SECONDS:
+            return
+        if not progress.note:
+            self._pause = PLAIN_SECONDS
+        if time.monotonic() - self._said >= self._pause:
             self._said = time.monotonic()
+            if progress.note:  # while nothing moves, less and less is said
+                self._pause = min(2 * self._pause, _LONGEST_QUIET)
             self._console.print(
                 f"{self._name}: {progress.done:,}/{progress.total:,}  {text}", markup=False, soft_wrap=True
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -12,18 +13,25 @@ import typer
 
 from aworld_cli.cli import output
 from aworld_cli.cli.state import state
-from aworld_cli.errors import MachineError, Stopped, UsageError
+from aworld_cli.errors import AWorldError, MachineError, Stopped, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aworld_cli.recipe.loading import Plan
+    from aworld_cli.reporter.audience import Audience
     from aworld_cli.run.directory import RunDirectory
+    from aworld_cli.run.stopping import Stopping
     from aworld_cli.run.summary import StageSummary
+    from aworld_cli.run.threshold import Threshold
+    from aworld_cli.run.waiting import WaitingReport
 
 
 def run(
     recipe: Annotated[Path | None, typer.Argument(help="The recipe file.", show_default=False)] = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="RUN", help="Go on with the run in this directory.")
+        Path | None,
+        typer.Option("--resume", metavar="RUN", help="Go on with a run: its directory, its name, or `latest`."),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -37,63 +45,125 @@ def run(
         int | None,
         typer.Option("--max-errors", min=0, help="Episode errors allowed. [env: AWORLD_MAX_ERRORS; default: 0]"),
     ] = None,
+    min_score: Annotated[
+        str | None,
+        typer.Option(
+            "--min-score",
+            metavar="[STAGE:][METRIC=]VALUE",
+            help="Exit with 1 when a score is below this; of the last eval stage's pass@1 unless named.",
+        ),
+    ] = None,
+    grace: Annotated[
+        float | None,
+        typer.Option(
+            "--grace",
+            min=0,
+            metavar="SECONDS",
+            help="Time that episodes in flight have to end after Ctrl-C. [env: AWORLD_GRACE; default: 30]",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done; start nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Write the summary as JSON.")] = False,
 ) -> None:
     """Run a recipe's stages in order: collect rollouts, train, evaluate.
 
-    Exit codes: 0 done; 1 done with too many episode errors; 2 usage; 3 stopped, can be resumed; 4 bad recipe;
-    5 plugin missing or broken; 6 the machine lacks something; 130 interrupted.
+    Exit codes: 0 done; 1 done, below --min-score or with too many episode errors; 2 usage; 3 stopped, can be resumed;
+    4 bad recipe; 5 plugin missing or broken; 6 the machine lacks something; 130 interrupted.
+
+    Ctrl-C lets the episodes in flight end, a second one does not. SIGUSR1 has it tell what each episode waits for.
     """
-    from aworld_cli.settings import load_settings
+    from aworld_cli.run.stopping import Stopping
+    from aworld_cli.run.waiting import WaitingReport
+    from aworld_cli.settings.base import load_settings
 
     if (recipe is None) == (resume is None):
         raise UsageError("name a recipe file, or a run with --resume RUN (one of the two)")
     if resume is not None and settings:
         raise UsageError("--set cannot change a run that has begun; start a new one")
-    chosen = load_settings(runs_dir=runs_dir, max_errors=max_errors)
+    chosen = load_settings(runs_dir=runs_dir, max_errors=max_errors, grace=grace)
+    if resume is not None and not resume.is_dir():
+        from aworld_cli.archive.finding import find_run
+
+        resume = find_run(str(resume), chosen.runs_dir)
     if dry_run:
-        _dry_run(recipe, resume, settings or [], as_json=as_json)
+        _dry_run(recipe, resume, settings or [], chosen.model_dump(mode="json"), min_score, as_json=as_json)
         return
-    with redirect_stdout(sys.stderr):  # stdout carries results only, whatever a plugin prints
+    stopping, waiting = Stopping(chosen.grace), WaitingReport(detailed=state.debug)
+    # stdout carries results only, whatever a plugin prints
+    with redirect_stdout(sys.stderr), stopping.signals(), waiting.signals():
         if recipe is not None:
-            directory, plan = _start(recipe, settings or [], chosen.runs_dir)
+            directory, plan = _start(recipe, settings or [], chosen.runs_dir, min_score)
         else:
             assert resume is not None
-            directory, plan = _resume(resume)
+            directory, plan = _resume(resume, min_score)
+        threshold = _threshold(min_score, plan)
+        waiting.logs, waiting.title = directory.logs, directory.path.name
         try:
-            summaries = _execute(plan, directory, max_errors=chosen.max_errors)
+            summaries = _execute(plan, directory, stopping, waiting, max_errors=chosen.max_errors)
         finally:
             directory.close()
-    _conclude(directory, summaries, max_errors=chosen.max_errors, as_json=as_json)
+    _conclude(directory, summaries, threshold, max_errors=chosen.max_errors, as_json=as_json)
 
 
-def _start(recipe: Path, settings: list[str], runs_dir: Path) -> tuple[RunDirectory, Plan]:
+def _threshold(min_score: str | None, plan: Plan) -> Threshold | None:
+    """Return what `--min-score` asks for. Raises UsageError."""
+    from aworld_cli.run.threshold import read_threshold
+
+    return None if min_score is None else read_threshold(min_score, plan.stages)
+
+
+def _start(recipe: Path, settings: list[str], runs_dir: Path, min_score: str | None) -> tuple[RunDirectory, Plan]:
+    from aworld_cli.recipe.layers import copies
     from aworld_cli.recipe.loading import load_plan
     from aworld_cli.run.check import check_machine, check_plan
     from aworld_cli.run.directory import RunDirectory
     from aworld_cli.run.lock import write_lock
 
+    runs_dir = runs_dir.resolve()
     plan = load_plan(recipe, state.registry(), settings)
+    _threshold(min_score, plan)
+    _go_to_start(plan)
     check_plan(plan, plan.environment.make())
     check_machine(plan)
-    directory = RunDirectory.create(runs_dir.resolve(), plan.recipe.name)
-    copy = directory.path / "recipe.yaml"
-    try:
-        copy.write_bytes(plan.document.text.encode())
-    except OSError as error:
-        raise MachineError(f"{copy}: cannot be written: {error.strerror}") from error
+    directory = RunDirectory.create(runs_dir, plan.recipe.name)
+    for name, text in copies(plan.document).items():
+        copy = directory.path / name
+        try:
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(text.encode())
+        except OSError as error:
+            raise MachineError(f"{copy}: cannot be written: {error.strerror}") from error
     write_lock(directory, plan, state.registry())
     return directory, plan
 
 
-def _resume(resume: Path) -> tuple[RunDirectory, Plan]:
+def _go_to_start(plan: Plan) -> None:
+    """For a lock, go to where its run was started and tell what is installed otherwise by now."""
+    import platform
+
+    from aworld_cli.recipe.locked import differences, start_directory
+    from aworld_cli.run.machine import distributions
+
+    lock = plan.document.lock
+    if lock is None:
+        return
+    start = start_directory(plan.document)
+    if start is not None:
+        os.chdir(start)
+    found = differences(lock, distributions(), platform.python_version())
+    if found:
+        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+        output.warning(f"not all is as the lock has it: {'; '.join(found[:8])}{more}")
+
+
+def _resume(resume: Path, min_score: str | None) -> tuple[RunDirectory, Plan]:
     from aworld_cli.run.check import check_plan
     from aworld_cli.run.directory import RunDirectory
 
     directory = RunDirectory.open(resume)
     try:
         plan = _locked_plan(directory)
+        _threshold(min_score, plan)
         check_plan(plan, plan.environment.make())
     except BaseException:
         directory.close()
@@ -112,32 +182,59 @@ def _locked_plan(directory: RunDirectory) -> Plan:
     return plan_document(document, state.registry())
 
 
-def _execute(plan: Plan, directory: RunDirectory, *, max_errors: int) -> list[StageSummary]:
+def _execute(
+    plan: Plan, directory: RunDirectory, stopping: Stopping, waiting: WaitingReport, *, max_errors: int
+) -> list[StageSummary]:
     import asyncio
-    import signal
 
     from aworld_cli.cli.display import Display
+    from aworld_cli.run.announce import Announcer
     from aworld_cli.run.execute import Run
 
     async def main() -> list[StageSummary]:
-        current = asyncio.current_task()
-        assert current is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, current.cancel)
-        return await Run(plan, directory, display, max_errors=max_errors).execute()
+        task = asyncio.current_task()
+        assert task is not None
+        stopping.attach(task)
+        waiting.loop = task.get_loop()
+        announcer = Announcer(display, _audience(plan, display.note))
+        return await Run(plan, directory, announcer, max_errors=max_errors, stopping=stopping).execute()
 
     output.say(f"run directory: {directory.path}")
-    hint = f"go on with: aworld run --resume {directory.path}"
+    hint = stopping.hint = f"go on with: aworld run --resume {shlex.quote(str(directory.path))}"
     with Display() as display:
+        stopping.say = display.note
         try:
             return asyncio.run(main())
-        except asyncio.CancelledError as error:
-            raise Stopped(f"stopped; {hint}") from error
-        except (KeyboardInterrupt, Stopped, MachineError):  # a recipe or a plugin must be mended first, in a new run
+        except (asyncio.CancelledError, KeyboardInterrupt) as error:
             display.note(hint)
+            raise stopping.ended_with() from error
+        except AWorldError as error:
+            if error.resumable:
+                display.note(hint)
+            if stopping.requested and isinstance(error, Stopped):
+                raise stopping.ended_with() from error
             raise
+        finally:
+            stopping.detach()
 
 
-def _conclude(directory: RunDirectory, summaries: list[StageSummary], *, max_errors: int, as_json: bool) -> None:
+def _audience(plan: Plan, warn: Callable[[str], None]) -> Audience:
+    """Return the recipe's reporters and the plugins that have event hooks."""
+    from aworld_cli.reporter.audience import Audience, hook_reporters
+
+    named = [(reporter.registered.title, reporter.make()) for reporter in plan.reporters]
+    modules = [(f"plugin {plugin.name!r}", plugin.module) for plugin in state.registry().plugins if plugin.module]
+    return Audience(named, hook_reporters(modules), warn)
+
+
+def _conclude(
+    directory: RunDirectory,
+    summaries: list[StageSummary],
+    threshold: Threshold | None,
+    *,
+    max_errors: int,
+    as_json: bool,
+) -> None:
     from aworld_cli.report.tables import closing_tables
     from aworld_cli.run.directory import read_json
 
@@ -155,12 +252,25 @@ def _conclude(directory: RunDirectory, summaries: list[StageSummary], *, max_err
     if errors > max_errors:
         output.error(
             f"{errors} episodes failed for infrastructure reasons (more than --max-errors {max_errors}); "
-            f"run them again with: aworld run --resume {directory.path}"
+            f"run them again with: aworld run --resume {shlex.quote(str(directory.path))}"
         )
+    reached = True
+    if threshold is not None:
+        reached, text = threshold.judge(summaries)
+        (output.say if reached else output.error)(text)
+    if errors > max_errors or not reached:
         raise typer.Exit(1)
 
 
-def _dry_run(recipe: Path | None, resume: Path | None, settings: list[str], *, as_json: bool) -> None:
+def _dry_run(
+    recipe: Path | None,
+    resume: Path | None,
+    settings: list[str],
+    chosen: dict[str, object],
+    min_score: str | None,
+    *,
+    as_json: bool,
+) -> None:
     from aworld_cli.recipe.loading import load_plan
     from aworld_cli.run.directory import RunDirectory
     from aworld_cli.run.preview import preview
@@ -171,7 +281,9 @@ def _dry_run(recipe: Path | None, resume: Path | None, settings: list[str], *, a
         else:
             assert resume is not None
             plan = _locked_plan(RunDirectory(resume.resolve()))
-        shown = preview(plan)
+        _threshold(min_score, plan)
+        directory = None if resume is None else resume.resolve()
+        shown = preview(plan, settings=chosen, directory=directory, whole=as_json)
     if as_json:
         output.result_json(shown)
         return

@@ -82,7 +82,7 @@ class TokenModel(Model, Protocol):
         """Sample a continuation of `prompt_ids`; equal ids and seed give an equal continuation.
 
         `request_id` is the same for all turns of an episode (for servers that keep its cache).
-        Raises EpisodeError when the model fails.
+        Raises EpisodeError when the model fails; ContextOverflow, which is one, when the ids do not fit its context.
         """
         ...
 
@@ -92,7 +92,7 @@ class ChatModel(Model, Protocol):
     """Messages in, a message out."""
 
     async def complete(self, request: ChatRequest) -> Reply:
-        """Answer. Raises EpisodeError when the model fails."""
+        """Answer. Raises EpisodeError when the model fails; ContextOverflow when the request does not fit."""
         ...
 
 
@@ -118,8 +118,18 @@ class ModelSession(Protocol):
         """The exact tokens so far; empty for a model whose tokens are not known."""
         ...
 
-    async def reply(self, *, turn: int, allow_tools: bool = True) -> Reply:
-        """Have the model take its turn; its message is appended to the conversation."""
+    async def reply(self, *, turn: int, allow_tools: bool = True, max_tokens: int | None = None) -> Reply:
+        """Have the model take its turn; its message is appended to the conversation.
+
+        One that fails or is cancelled leaves the conversation as it was.
+
+        Args:
+            max_tokens: a bound on this reply that holds beside the recipe's own.
+
+        Raises:
+            ContextOverflow: the conversation no longer fits the model's context.
+            EpisodeError: the model fails.
+        """
         ...
 
     def observe(self, messages: Sequence[Message]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from aworld_cli import underway
 from aworld_cli.model.base import (
     ChatModel,
     ChatRequest,
@@ -40,12 +41,17 @@ class Opening:
     seed: int
     request_id: str
 
-    def params(self, turn: int) -> SamplingParams:
-        """Return the sampling of one turn; its seed depends on the episode and the turn alone."""
+    def params(self, turn: int, max_tokens: int | None = None) -> SamplingParams:
+        """Return the sampling of one turn; its seed depends on the episode and the turn alone.
+
+        Args:
+            max_tokens: a bound on the reply that holds beside the recipe's own.
+        """
+        most = self.sampling.max_tokens
         return SamplingParams(
             temperature=self.sampling.temperature,
             top_p=self.sampling.top_p,
-            max_tokens=self.sampling.max_tokens,
+            max_tokens=most if max_tokens is None else min(most, max_tokens),
             seed=derive_seed(self.seed, "turn", turn),
         )
 
@@ -74,14 +80,19 @@ class TokenSession:
     def sequences(self) -> list[TokenSequence]:
         return [self._sequence]
 
-    async def reply(self, *, turn: int, allow_tools: bool = True) -> Reply:
-        sequence = self._sequence
-        if self._pending:
-            sequence.extend(self.model.codec.observation(self._pending, ended=self._ended), sampled=False)
+    async def reply(self, *, turn: int, allow_tools: bool = True, max_tokens: int | None = None) -> Reply:
+        if self._pending and not self._sequence.response_ids:  # the opening is not answered yet: this is part of it
+            self._sequence = TokenSequence(self.model.codec.prompt(self.messages, self.opening.tools))
             self._pending = []
-        prompt = sequence.ids
-        made = await self.model.generate(prompt, self.opening.params(turn), self.opening.request_id)
+        sequence, shown = self._sequence, list[int]()
+        if self._pending:
+            shown = self.model.codec.observation(self._pending, ended=self._ended)
+        prompt = sequence.ids + shown
+        with underway.phase("the model", turn=turn):
+            made = await self.model.generate(prompt, self.opening.params(turn, max_tokens), self.opening.request_id)
+        sequence.extend(shown, sampled=False)  # only now: a reply that does not come leaves no trace
         sequence.extend(made.ids, sampled=True, logprobs=made.logprobs)
+        self._pending = []
         # Another of `end_ids` (a general end of text, say) ends the reply, but not the turn as the template has it.
         self._ended = made.ids[-1:] == [self.model.codec.end_id]
         message = self.model.codec.parse(made.ids, turn=turn, tools=self.opening.tools if allow_tools else ())
@@ -118,9 +129,11 @@ class ChatSession:
     def sequences(self) -> list[TokenSequence]:
         return [self._sequence] if self._sequence is not None else []
 
-    async def reply(self, *, turn: int, allow_tools: bool = True) -> Reply:
+    async def reply(self, *, turn: int, allow_tools: bool = True, max_tokens: int | None = None) -> Reply:
         tools = self.opening.tools if allow_tools else ()
-        reply = await self.model.complete(ChatRequest(self.messages, tools, self.opening.params(turn)))
+        with underway.phase("the model", turn=turn):
+            request = ChatRequest(self.messages, tools, self.opening.params(turn, max_tokens))
+            reply = await self.model.complete(request)
         if not allow_tools and reply.message.tool_calls:
             reply = replace(reply, message=replace(reply.message, tool_calls=()))
         self._record(reply)
@@ -130,6 +143,10 @@ class ChatSession:
     def _record(self, reply: Reply) -> None:
         if self.codec is None or self._sequence is None:
             return
+        if self._pending and not self._sequence.response_ids:  # the opening was not answered yet: this is part of it
+            opening = self.codec.prompt(self.messages, self.opening.tools)
+            self._sequence = TokenSequence(opening, logprobs=None)
+            self._pending = []
         if self._pending:
             self._sequence.extend(self.codec.observation(self._pending, ended=self._ended), sampled=False)
             self._pending = []

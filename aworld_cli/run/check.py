@@ -9,10 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 from aworld_cli.environment.base import Environment, Task
-from aworld_cli.errors import MachineError, PluginError, RecipeError, did_you_mean
+from aworld_cli.errors import MachineError, PluginError, Problem, RecipeError, did_you_mean
 from aworld_cli.model.base import HasCheckpoint, ModelContext
 from aworld_cli.recipe.document import KeyPath
-from aworld_cli.recipe.environment import dotted
 from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, TrainStage
 from aworld_cli.tool.base import StdioServer
@@ -29,14 +28,14 @@ def check_plan(plan: Plan, environment: Environment) -> dict[str, list[Task]]:
         RecipeError: there is no such split, it has too few tasks, or two tool servers have one name; a line each.
         PluginError: the environment or a tool breaks its contract.
     """
-    problems: list[str] = []
+    problems: list[Problem] = []
     found: dict[str, list[Task]] = {}
     for stage in plan.stages:
         if isinstance(stage.spec, CollectStage | TrainStage):
             try:
                 found[stage.name] = select_tasks(plan, stage, environment)
             except RecipeError as error:
-                problems.append(str(error))
+                problems += error.problems or (Problem(str(error)),)  # an environment may raise one of its own
     for stage in plan.stages:
         if stage.trainer is not None:
             problems += _trainer_problems(plan, stage, found.get(stage.name, []))
@@ -46,8 +45,10 @@ def check_plan(plan: Plan, environment: Environment) -> dict[str, list[Task]]:
         if name in named:
             problems.append(_at(plan, tool.path, f"two tool servers are called {name!r}; give one another `name`"))
         named.add(name)
+    for reporter in plan.reporters:
+        reporter.make()
     if problems:
-        raise RecipeError("\n".join(problems))
+        raise RecipeError.of(problems)
     return found
 
 
@@ -62,7 +63,7 @@ def select_tasks(plan: Plan, stage: PlannedStage, environment: Environment) -> l
     if spec.split not in splits:
         text = f"the environment has no split {spec.split!r}; it has {', '.join(splits)}"
         near = did_you_mean(spec.split, splits)
-        raise RecipeError(_at(plan, (*path, "split"), text + (near if "did you mean" in near else "")))
+        raise RecipeError.of([_at(plan, (*path, "split"), text + (near if "did you mean" in near else ""))])
     with registered.blamed(f"listing the tasks of its split {spec.split!r}"):
         tasks = list(environment.tasks(spec.split, spec.tasks))
         ids = Counter(task.id for task in tasks)
@@ -72,14 +73,14 @@ def select_tasks(plan: Plan, stage: PlannedStage, environment: Environment) -> l
         text = f"has two tasks with the id {twice[0]!r}{more} in its split {spec.split!r}; an id is for one task"
         raise PluginError(f"{registered.title} {text}")
     if not tasks:
-        raise RecipeError(_at(plan, (*path, "tasks"), f"the split {spec.split!r} has no tasks"))
+        raise RecipeError.of([_at(plan, (*path, "tasks"), f"the split {spec.split!r} has no tasks")])
     if spec.tasks is not None and len(tasks) < spec.tasks:
         text = f"{spec.tasks} tasks are asked for, the split {spec.split!r} has {len(tasks)}"
-        raise RecipeError(_at(plan, (*path, "tasks"), text))
+        raise RecipeError.of([_at(plan, (*path, "tasks"), text)])
     return tasks
 
 
-def _trainer_problems(plan: Plan, stage: PlannedStage, tasks: list[Task]) -> list[str]:
+def _trainer_problems(plan: Plan, stage: PlannedStage, tasks: list[Task]) -> list[Problem]:
     assert stage.trainer is not None
     trainer: Trainer = stage.trainer.make()
     with stage.trainer.registered.blamed("checking its options"):
@@ -105,7 +106,7 @@ def check_machine(plan: Plan) -> None:
             try:
                 model.check()
             except MachineError as error:
-                raise MachineError(_at(plan, chosen.path, str(error))) from error
+                raise MachineError.of([_at(plan, chosen.path, str(error))]) from error
 
 
 def _model(plan: Plan, chosen: Chosen) -> object:
@@ -124,5 +125,5 @@ def tool_server(tool: Chosen) -> StdioServer:
     return server
 
 
-def _at(plan: Plan, path: KeyPath, text: str) -> str:
-    return f"{plan.document.where(path)}: {dotted(path)}: {text}"
+def _at(plan: Plan, path: KeyPath, text: str) -> Problem:
+    return plan.document.problem(path, text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from aworld_cli.environment.base import Task
 from aworld_cli.model.base import HasCheckpoint, Model
@@ -14,16 +13,15 @@ from aworld_cli.recipe.schema import CollectStage, EvalStage
 from aworld_cli.report.metrics import Tally
 from aworld_cli.run.check import select_tasks, tool_server
 from aworld_cli.run.context import StageContext
+from aworld_cli.run.directory import write_json
 from aworld_cli.run.summary import StageSummary
+from aworld_cli.run.tracking import Tracker
 from aworld_cli.runtime.base import Episode, Runtime
 from aworld_cli.runtime.episode import EpisodeRunner
 from aworld_cli.seeds import derive_seed
 from aworld_cli.tool.base import StdioServer
 from aworld_cli.tool.toolset import ToolSet
-from aworld_cli.trainer.base import StageProgress
 from aworld_cli.trajectory.journal import Journal, read_journal
-
-_PROGRESS_SECONDS = 0.1
 
 
 async def collect(
@@ -73,9 +71,11 @@ async def _run_episodes(
     agent = context.plan.agent.make()
     stage_seed = derive_seed(context.plan.recipe.seed, "stage", stage.name)
     total = len(tasks) * spec.samples
-    progress = _Progress(context, total, len(settled))
+    progress = Tracker(context, total, len(settled))
     try:
         async with ToolSet(tool_servers(context.plan), context.directory.logs) as tools:
+            folder = context.directory.stage(stage.directory)
+            write_json(folder / "tools.json", [tool.to_json() for tool in tools.specs])
             await model.start()
             runner = EpisodeRunner(
                 environment=context.environment,
@@ -85,14 +85,18 @@ async def _run_episodes(
                 sampling=spec.sampling or context.plan.recipe.sampling,
                 codec=codec,
             )
-            episodes = pending_episodes(tasks, spec.samples, stage_seed, settled)
+            pending = pending_episodes(tasks, spec.samples, stage_seed, settled)
+            episodes = context.stopping.until_asked(pending)
             with Journal(context.directory.stage(stage.directory) / "trajectories.jsonl") as journal:
-                async with contextlib.aclosing(runtime.run(episodes, runner.run)) as ended:
+                async with progress.watching(), contextlib.aclosing(runtime.run(episodes, runner.run)) as ended:
                     async for trajectory in ended:
                         record = trajectory.to_json()
                         journal.append(record)
                         tally.add(record)
                         progress.advance(record)
+                        context.listener.trajectory_finished(stage.name, record)
+            if progress.done < total:
+                context.stopping.check()
     finally:
         await model.close()
 
@@ -115,46 +119,3 @@ async def policy_codec(policy: Model | None) -> Codec | None:
 def tool_servers(plan: Plan) -> list[StdioServer]:
     """Return the recipe's tool servers."""
     return [tool_server(tool) for tool in plan.tools]
-
-
-class _Progress:
-    """Reports at most ten times a second, so that watching costs nothing that counts."""
-
-    def __init__(self, context: StageContext, total: int, done: int) -> None:
-        self.context = context
-        self.total = total
-        self.done = self.skipped = done
-        self.graded = self.errors = self.tokens = 0
-        self.reward = 0.0
-        self.began = self.last = context.clock.seconds
-
-    def advance(self, record: dict[str, Any]) -> None:
-        self.done += 1
-        grade = record.get("grade")
-        if grade is not None:
-            self.graded += 1
-            self.reward += grade["reward"]
-        if record["outcome"] == "error":
-            self._failed(record)
-        self.tokens += sum(turn["completion_tokens"] for turn in record["turns"])
-        now = self.context.clock.seconds
-        if now - self.last < _PROGRESS_SECONDS and self.done < self.total:
-            return
-        self.last = now
-        self.context.clock.tick()
-        seconds = max(now - self.began, 1e-9)
-        figures = {
-            "episodes/s": (self.done - self.skipped) / seconds,
-            "tokens/s": self.tokens / seconds,
-            "reward": self.reward / max(self.graded, 1),
-            "errors": float(self.errors),
-        }
-        self.context.listener.stage_progress(StageProgress(self.done, self.total, figures))
-
-    def _failed(self, record: dict[str, Any]) -> None:
-        """Tell of the first failure; the others are counted, and stand in the journal."""
-        self.errors += 1
-        if self.errors == 1:
-            task, error = record["episode"]["task"], record["error"]
-            text = " ".join(str(error["message"]).split())
-            self.context.listener.note(f"warning: task {task!r} failed ({error['kind']}): {text[:500]}")

@@ -9,6 +9,7 @@ from aworld_cli.recipe.loading import Plan
 from aworld_cli.run.clock import StageClock
 from aworld_cli.run.directory import RunDirectory
 from aworld_cli.run.progress import Listener
+from aworld_cli.run.stopping import Stopping
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +21,4 @@ class StageContext:
     environment: Environment
     listener: Listener
     clock: StageClock
+    stopping: Stopping

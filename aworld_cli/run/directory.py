@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -13,6 +14,7 @@ from aworld_cli.errors import MachineError, UsageError
 from aworld_cli.trajectory.journal import finite
 
 SCHEMA_VERSION = 1
+_LOCK_SECONDS = 0.2
 
 
 class RunDirectory:
@@ -66,12 +68,19 @@ class RunDirectory:
             lock = (self.path / ".lock").open("a")
         except OSError as error:
             raise MachineError(f"{self.path}: cannot be written: {error.strerror}") from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.close()
-            raise UsageError(f"{self.path}: another process is writing this run; wait for it, or stop it") from error
-        self._lock = lock
+        give_up = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if time.monotonic() < give_up:  # who lists runs holds it for an instant
+                    time.sleep(0.02)
+                    continue
+                lock.close()
+                text = f"{self.path}: another process is writing this run; wait for it, or stop it"
+                raise UsageError(text) from error
+            self._lock = lock
+            return
 
     def close(self) -> None:
         """Release the lock."""
@@ -88,6 +97,13 @@ class RunDirectory:
     def logs(self) -> Path:
         """Where processes of this run write what they print."""
         return self.path / "logs"
+
+    def make_logs(self) -> None:
+        """Make the folder of logs, for all who write there. Raises MachineError."""
+        try:
+            self.logs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise MachineError(f"{self.logs}: cannot be made: {error.strerror}") from error
 
     @property
     def summary_file(self) -> Path:

@@ -11,17 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from aworld_cli.environment.base import Environment
-from aworld_cli.errors import AWorldError, RecipeError, UsageError
+from aworld_cli.errors import AWorldError, RecipeError, Stopped, TooManyErrors, UsageError
 from aworld_cli.model.base import HasCheckpoint, Model, ModelContext
 from aworld_cli.recipe.keep import compile_keep
 from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, SftStage, TrainerStage, TrainStage
+from aworld_cli.reporter.base import RunInfo
+from aworld_cli.run.announce import JournalTail
 from aworld_cli.run.check import select_tasks
 from aworld_cli.run.clock import StageClock
 from aworld_cli.run.collect import collect
 from aworld_cli.run.context import StageContext
 from aworld_cli.run.directory import RunDirectory, read_json, write_json
 from aworld_cli.run.progress import Listener
+from aworld_cli.run.stopping import Stopping
 from aworld_cli.run.summary import StageSummary, Status, run_summary
 from aworld_cli.seeds import derive_seed
 from aworld_cli.trainer.base import StageProgress, Trainer, TrainerContext
@@ -36,13 +39,23 @@ class Run:
         directory: where, locked by this process.
         listener: hears how it goes.
         max_errors: most failed episodes of a stage that a later stage may still learn from.
+        stopping: what asks the run to stop; nothing does if absent.
     """
 
-    def __init__(self, plan: Plan, directory: RunDirectory, listener: Listener, *, max_errors: int = 0) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        directory: RunDirectory,
+        listener: Listener,
+        *,
+        max_errors: int = 0,
+        stopping: Stopping | None = None,
+    ) -> None:
         self.plan = plan
         self.directory = directory
         self.listener = listener
         self.max_errors = max_errors
+        self.stopping = stopping or Stopping()
         self.shared: dict[str, Any] = {}
         self.checkpoint: Path | None = None
         self.summaries: list[StageSummary] = []
@@ -50,6 +63,7 @@ class Run:
         self._environment: Environment | None = None
         self._trainers: dict[str, Trainer] = {}
         self._preparing: dict[str, asyncio.Task[None]] = {}
+        self._tail: tuple[str, JournalTail] | None = None
 
     async def execute(self) -> list[StageSummary]:
         """Run every stage that is not done yet, and keep `summary.json` up to date.
@@ -59,9 +73,13 @@ class Run:
         """
         status: Status = "failed"
         try:
+            resumed = self.directory.summary_file.is_file()
+            self.directory.make_logs()
             self._save("running")
+            self.listener.run_started(self._info(resumed=resumed))
             self._prepare_trainers()
             for stage in self.plan.stages:
+                self.stopping.check()
                 done = self._finished(stage)
                 if done is None:
                     self._check_sources(stage)
@@ -72,12 +90,13 @@ class Run:
                 self._save("running")
                 self.listener.stage_finished(summary, resumed=done is not None)
             status = "done"
-        except (asyncio.CancelledError, KeyboardInterrupt):
+        except (asyncio.CancelledError, KeyboardInterrupt, Stopped):
             status = "stopped"
             raise
         finally:
+            self.stopping.closing = True
             await self._close()
-            self._save(status)
+            self.listener.run_finished(status, self._save(status))
         return self.summaries
 
     # -- one stage --------------------------------------------------------------------------------------------
@@ -110,7 +129,7 @@ class Run:
             return
         source = next(summary for summary in self.summaries if summary.name == stage.spec.source)
         if source.errors > self.max_errors:
-            raise AWorldError(
+            raise TooManyErrors(
                 f"{source.errors} episodes of {source.name!r} failed for infrastructure reasons, and {stage.name!r} "
                 f"would learn without them; run them again with --resume, or allow them with --max-errors"
             )
@@ -122,7 +141,7 @@ class Run:
                 chosen = stage.model or self.plan.model
                 model = self.model(chosen, None if stage.model else self.checkpoint)
                 policy = self.model(self.plan.model, self.checkpoint) if stage.model else None
-                context = StageContext(self.plan, self.directory, self.environment, self.listener, clock)
+                context = StageContext(self.plan, self.directory, self.environment, self.listener, clock, self.stopping)
                 summary = await collect(context, stage, stage.spec, model, policy)
             else:
                 assert isinstance(stage.spec, TrainerStage)
@@ -135,11 +154,15 @@ class Run:
 
     async def _train(self, stage: PlannedStage, spec: TrainerStage) -> StageSummary:
         self.listener.stage_started(stage.name, stage.key, None)
+        tail = JournalTail(self.directory.stage(stage.directory) / "trajectories.jsonl")
         context = self._trainer_context(stage, await self._starting_checkpoint())
         preparing = self._preparing.pop(stage.name, None)
         if preparing is not None:
             await preparing
-        result = await self._trainer(stage).train(context)
+        self._tail = (stage.name, tail)
+        with self.stopping.at_once("training cannot pause; what its last checkpoint does not hold is done again"):
+            result = await self._trainer(stage).train(context)
+        self._hear_episodes()
         return StageSummary(
             name=stage.name,
             kind=stage.key,
@@ -152,6 +175,14 @@ class Run:
     def _report(self, progress: StageProgress) -> None:
         self.clock.tick()
         self.listener.stage_progress(progress)
+        self._hear_episodes()
+
+    def _hear_episodes(self) -> None:
+        """Pass on the episodes that a trainer has put on record; it may do so in another process."""
+        if self._tail is not None:
+            stage, tail = self._tail
+            for record in tail.read():
+                self.listener.trajectory_finished(stage, record)
 
     # -- components -------------------------------------------------------------------------------------------
 
@@ -240,8 +271,19 @@ class Run:
                 except Exception as error:  # the others are closed all the same
                     self.listener.note(f"warning: {type(value).__name__} did not close: {error}")
 
-    def _save(self, status: Status) -> None:
+    def _info(self, *, resumed: bool) -> RunInfo:
+        return RunInfo(
+            name=self.directory.path.name,
+            directory=self.directory.path,
+            recipe=self.plan.document.value,
+            seed=self.plan.recipe.seed,
+            resumed=resumed,
+            stages=tuple(stage.name for stage in self.plan.stages),
+        )
+
+    def _save(self, status: Status) -> dict[str, Any]:
         seconds = time.monotonic() - self._started
         value = run_summary(self.directory.path.name, status, self.summaries, seconds)
-        with contextlib.suppress(AWorldError) if status == "failed" else contextlib.nullcontext():
+        with contextlib.suppress(AWorldError) if status in ("failed", "stopped") else contextlib.nullcontext():
             write_json(self.directory.summary_file, value)
+        return value

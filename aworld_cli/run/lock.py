@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from aworld_cli.errors import UsageError
+from aworld_cli.host.inventory import location
+from aworld_cli.host.loader import Plugin
 from aworld_cli.host.registry import Registry
 from aworld_cli.recipe.document import Document
 from aworld_cli.recipe.loading import Plan
 from aworld_cli.run.directory import SCHEMA_VERSION, RunDirectory, read_json, write_json
+from aworld_cli.run.machine import distributions, git_revision, machine
+from aworld_cli.seeds import derive_seed
 
 
 def write_lock(run: RunDirectory, plan: Plan, registry: Registry) -> None:
@@ -23,30 +26,32 @@ def write_lock(run: RunDirectory, plan: Plan, registry: Registry) -> None:
     Raises:
         MachineError: it cannot be written.
     """
-    versions = {
-        dist.metadata["Name"]: dist.version for dist in importlib.metadata.distributions() if dist.metadata["Name"]
-    }
+    lock = plan.document.lock
+    revision = cache(git_revision)  # several plugins may lie in one repository
     value = {
         "schema_version": SCHEMA_VERSION,
         "recipe": plan.document.value,
         "source": plan.document.source,
         "directory": str(Path.cwd()),
+        "repeats": None if lock is None else lock.get("run"),
+        "run": run.path.name,
         "seed": plan.recipe.seed,
+        "seeds": {stage.name: derive_seed(plan.recipe.seed, "stage", stage.name) for stage in plan.stages},
+        "git": revision(Path(plan.document.source).resolve().parent),
         "python": platform.python_version(),
-        "machine": {
-            "system": platform.platform(),
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-        },
-        "plugins": [
-            {"name": plugin.name, "distribution": plugin.distribution, "version": plugin.version}
-            for plugin in registry.plugins
-            if plugin.status == "ok"
-        ],
-        "distributions": dict(sorted(versions.items(), key=lambda item: item[0].lower())),
+        "machine": machine(),
+        "plugins": [_plugin(plugin, revision) for plugin in registry.plugins if plugin.status == "ok"],
+        "distributions": distributions(),
         "command": [Path(sys.argv[0]).name, *without_values(sys.argv[1:])],
     }
     write_json(run.lock_file, value)
+
+
+def _plugin(plugin: Plugin, revision: Callable[[Path], dict[str, Any] | None]) -> dict[str, Any]:
+    """Return what a plugin is; the version of an editable one says little, so its repository's revision stands too."""
+    folder, editable = location(plugin)
+    git = revision(Path(folder)) if editable else None
+    return {"name": plugin.name, "distribution": plugin.distribution, "version": plugin.version, "git": git}
 
 
 def without_values(arguments: Iterable[str]) -> list[str]:

@@ -33,7 +33,8 @@ class Mask:
             for reference in references(text) if isinstance(text, str) else ():
                 self._wholes[substitute(text, variables)[0]] = text
                 value = variables.get(reference.name, "")
-                for form in (value, value.strip(), json.dumps(value)[1:-1]):
+                # also as components commonly trim it: without blanks, a URL without its last slash
+                for form in (value, value.strip(), value.strip().rstrip("/"), json.dumps(value)[1:-1]):
                     if len(form) >= _SHORTEST:
                         values[form] = reference.text
         self._wholes.pop("", None)

@@ -12,7 +12,11 @@ Status = Literal["running", "done", "stopped", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class StageSummary:
-    """One stage. `counts` sum to `selected`; `metrics` hold value, low, high and n; `totals` are plain sums."""
+    """One stage. `counts` sum to `selected`; `metrics` hold value, low, high and n; `totals` are plain sums.
+
+    `rescored` holds, newest last, what `aworld runs rescore` changed and the counts and metrics before it; a stage that
+    is run again has none.
+    """
 
     name: str
     kind: str
@@ -23,6 +27,7 @@ class StageSummary:
     samples: int = 1
     checkpoint: str | None = None
     model: str | None = None
+    rescored: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -35,13 +40,16 @@ class StageSummary:
             "samples": self.samples,
             "checkpoint": self.checkpoint,
             "model": self.model,
+            **({"rescored": self.rescored} if self.rescored else {}),
         }
 
     @staticmethod
     def from_json(value: dict[str, Any]) -> StageSummary:
         """Read what `to_json` returned. Raises TypeError or KeyError when it is something else."""
-        summary = StageSummary(**{key: value[key] for key in StageSummary.__dataclass_fields__})
-        for name, kind in (("counts", dict), ("metrics", dict), ("totals", dict), ("name", str), ("kind", str)):
+        given = {"rescored": [], **value}
+        summary = StageSummary(**{key: given[key] for key in StageSummary.__dataclass_fields__})
+        kinds = {"counts": dict, "metrics": dict, "totals": dict, "name": str, "kind": str, "rescored": list}
+        for name, kind in kinds.items():
             if not isinstance(getattr(summary, name), kind):
                 raise TypeError(f"{name} is no {kind.__name__}")
         return summary

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from aworld_cli import underway
 from aworld_cli.agent.base import Agent, AgentContext, Attempt
 from aworld_cli.environment.base import Environment
-from aworld_cli.errors import EpisodeError
+from aworld_cli.errors import ContextOverflow, EpisodeError
 from aworld_cli.model.base import Model, ModelSession
 from aworld_cli.model.session import Opening, open_session
 from aworld_cli.recipe.schema import Sampling
@@ -38,6 +39,10 @@ class EpisodeRunner:
 
     async def run(self, episode: Episode) -> Trajectory:
         """Attempt and grade the episode's task. Raises EpisodeError when infrastructure fails."""
+        with underway.episode(episode.task.id, episode.sample):
+            return await self._run(episode)
+
+    async def _run(self, episode: Episode) -> Trajectory:
         opened: list[ModelSession] = []
 
         def open_one(messages: Sequence[Message]) -> ModelSession:
@@ -50,9 +55,14 @@ class EpisodeRunner:
         trajectory = Trajectory(episode.id, "error", self.model.name, episode.seed, turns=attempt.turns)
         context = AgentContext(episode.task, open_one, self.tools.specs, self.tools.call)
         try:
-            await self.agent.attempt(context, attempt)
+            try:
+                await self.agent.attempt(context, attempt)
+            except ContextOverflow as error:
+                attempt.outcome, attempt.limit = "limit", "context"
+                trajectory.extra["context"] = str(error)
             messages = opened[0].messages if opened else []
-            trajectory.grade = checked(self.environment.grade(episode.task, attempt.answer, messages))
+            with underway.phase("its grade"):
+                trajectory.grade = checked(self.environment.grade(episode.task, attempt.answer, messages))
         except EpisodeError as error:
             error.trajectory = trajectory
             raise

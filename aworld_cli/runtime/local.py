@@ -10,7 +10,9 @@ from collections.abc import AsyncGenerator, Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from aworld_cli import underway
 from aworld_cli.errors import AWorldError, EpisodeError, MachineError
+from aworld_cli.resources import Resources
 from aworld_cli.runtime.base import Episode, Execute
 from aworld_cli.trajectory.record import Trajectory
 
@@ -38,6 +40,10 @@ class LocalRuntime:
     def __init__(self, config: LocalConfig) -> None:
         self.config = config
         self._slots = asyncio.Semaphore(config.concurrency)
+
+    def resources(self) -> Resources:
+        """Nothing beside this process."""
+        return Resources(limits=("concurrency", "attempts", "episode_timeout", "retry_pause"))
 
     async def run(self, episodes: Iterable[Episode], execute: Execute) -> AsyncGenerator[Trajectory, None]:
         """See `Runtime.run`. Raises MachineError when a failure says that no episode can succeed."""
@@ -68,12 +74,22 @@ class LocalRuntime:
 
     async def settle(self, episode: Episode, execute: Execute) -> Trajectory:
         """See `Runtime.settle`."""
-        async with self._slots:
-            return await self._settle(episode, execute)
+        with underway.episode(episode.task.id, episode.sample):
+            with underway.phase("a free slot (runtime.concurrency)"):
+                await self._slots.acquire()
+            try:
+                return await self._settle(episode, execute)
+            finally:
+                self._slots.release()
 
     async def _settle(self, episode: Episode, execute: Execute) -> Trajectory:
+        with underway.episode(episode.task.id, episode.sample) as entry:
+            return await self._try(episode, execute, entry)
+
+    async def _try(self, episode: Episode, execute: Execute, entry: underway.Underway) -> Trajectory:
         started = time.monotonic()
         for attempt in range(1, self.config.attempts + 1):
+            entry.attempt, entry.turn = attempt, 0
             try:
                 trajectory = await self._attempt(episode, execute)
                 break
@@ -84,7 +100,8 @@ class LocalRuntime:
                     trajectory = failed(episode, error)
                     break
             pause = self.config.retry_pause * 2 ** (attempt - 1)
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+            with underway.phase(f"attempt {attempt + 1}"):
+                await asyncio.sleep(pause * random.uniform(0.5, 1.0))
         trajectory.attempts = attempt
         trajectory.seconds = time.monotonic() - started
         return trajectory

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
+from aworld_cli import underway
 from aworld_cli.errors import RecipeError
 from aworld_cli.tool.base import StdioServer, ToolResult, ToolSpec
 from aworld_cli.tool.server import ToolServer
@@ -58,7 +59,8 @@ class ToolSet:
             return ToolResult(f"there is no tool called {call.name!r}; tools: {known}", is_error=True)
         if call.arguments is None:
             return ToolResult(f"the arguments of {call.name} are not a JSON object", is_error=True)
-        return await server.call(call.name, call.arguments)
+        with underway.calling(call.name):
+            return await server.call(call.name, call.arguments)
 
 
 def _divert_protocol_log(logs: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from aworld_cli.environment.base import Task
 
@@ -94,4 +94,13 @@ class Trainer(Protocol):
 
     async def train(self, context: TrainerContext) -> TrainerResult:
         """Train, and leave the new checkpoint at `context.output`. Raises MachineError, AWorldError."""
+        ...
+
+
+@runtime_checkable
+class HasConfiguration(Protocol):
+    """A trainer that hands a configuration to a library; `--dry-run --json` shows it whole."""
+
+    def configuration(self, plan: Plan) -> dict[str, Any]:
+        """Return it as plain values, checked as far as can be without starting. Raises RecipeError, MachineError."""
         ...

@@ -92,7 +92,7 @@ def test_a_reply_cut_at_its_length_is_a_limit_and_one_more_is_asked_for() -> Non
     replies = iter([Reply(Message("assistant", "I think that"), "length"), Reply(Message("assistant", "12"), "stop")])
     model = Scripted(lambda _: next(replies))
     made, _ = attempt(model, ReactConfig(), lambda _: ToolResult(""))
-    assert (made.outcome, made.limit, made.answer) == ("limit", "tokens", "12")
+    assert (made.outcome, made.limit, made.answer) == ("limit", "length", "12")
     assert not model.requests[-1].tools
 
 

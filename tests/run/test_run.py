@@ -144,7 +144,7 @@ def test_sigint_leaves_a_resumable_run(teacher_recipe: Recipe, tmp_path: Path, a
     [
         (["run"], 2, "name a recipe file"),
         (["run", "missing.yaml"], 4, "missing.yaml: cannot be read: No such file"),
-        (["run", "--resume", "nowhere"], 2, "not a run directory"),
+        (["run", "--resume", "nowhere"], 2, "no run is called 'nowhere'"),
         (["run", "teacher.yaml", "--set", "nonsense"], 2, "key.path=value"),
         (["run", "teacher.yaml", "--set", "tools.0.kind=calculater"], 5, "did you mean 'calculator'"),
         (["run", "teacher.yaml", "--set", "stages.eval.split=dev"], 4, "no split 'dev'; it has"),

@@ -10,6 +10,7 @@ from aworld_arithmetic.environment import ARGUMENT, TOOL, last_number
 from aworld_arithmetic.expression import compute, find_expression
 from aworld_cli.errors import EpisodeError
 from aworld_cli.model import ChatRequest, ModelContext, Reply
+from aworld_cli.resources import Resources
 from aworld_cli.seeds import derive_seed
 from aworld_cli.trajectory import Message, ToolCall
 
@@ -34,6 +35,10 @@ class ArithmeticTeacher:
 
     def __init__(self, config: TeacherConfig) -> None:
         self.config = config
+
+    def resources(self) -> Resources:
+        """Nothing beside this process."""
+        return Resources()
 
     async def start(self) -> None:
         """Nothing to get ready."""

@@ -12,11 +12,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from aworld_cli.errors import EpisodeError, MachineError
+from aworld_cli.errors import ContextOverflow, EpisodeError, MachineError
+from aworld_cli.resources import ProcessPlan, Resources
 from aworld_cli.tool import guard
 from aworld_local.wire import HEADER, pack, unpack
 
 _END_SECONDS = 5.0
+
+
+#: What is started; -P: a user's files must not hide modules.
+COMMAND = (sys.executable, "-P", "-m", "aworld_local.worker")
+
+
+def worker_resources(threads: int) -> Resources:
+    """Return what a run's worker takes: one process, whoever of the run uses it."""
+    return Resources(processes=(ProcessPlan("local worker", COMMAND, threads=threads, shared=True),))
 
 
 class WorkerDied(Exception):
@@ -24,7 +34,11 @@ class WorkerDied(Exception):
 
 
 class WorkerFailed(Exception):
-    """The worker could not do what was asked; the text says why."""
+    """The worker could not do what was asked; the text says why, `kind` is the exception's name where it matters."""
+
+    def __init__(self, message: str, kind: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class WorkerClient:
@@ -99,6 +113,8 @@ class WorkerClient:
         except WorkerDied as error:
             raise EpisodeError("model", f"the local model's process died; see {self.log}") from error
         except WorkerFailed as error:
+            if error.kind == "PromptTooLong":
+                raise ContextOverflow(str(error)) from error
             raise EpisodeError("model", str(error), retryable=False) from error
         finally:
             self._waiting.pop(number, None)
@@ -135,7 +151,7 @@ class WorkerClient:
             with self.log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-S", "-E", guard.__file__, str(os.getpid())),
-                    *(sys.executable, "-P", "-m", "aworld_local.worker"),  # -P: a user's files must not hide modules
+                    *COMMAND,
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=log,
@@ -172,6 +188,10 @@ class WorkerClient:
                     self._settle(answer)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
+        except asyncio.CancelledError:  # the event loop ends without `close`: nobody else will end the process
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
         finally:
             await process.wait()
             self.opened = None
@@ -187,7 +207,7 @@ class WorkerClient:
         if future is None or future.done():
             return
         if "error" in answer:
-            future.set_exception(WorkerFailed(answer["error"]))
+            future.set_exception(WorkerFailed(answer["error"], answer.get("kind", "")))
         else:
             future.set_result(answer["result"])
 

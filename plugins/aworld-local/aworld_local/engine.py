@@ -29,6 +29,10 @@ _PREFILL_TOKENS = 16_384
 _REBUILD = 0.8
 
 
+class PromptTooLong(ValueError):
+    """A prompt does not fit the model's context."""
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """Sampled ids (the end token included), the natural logarithm of each one's probability, and why it ended."""
@@ -91,7 +95,8 @@ class Engine:
         A caller that is cancelled leaves the batch before the next step.
 
         Raises:
-            ValueError: the prompt is empty, or longer than the model's context.
+            ValueError: the prompt is empty.
+            PromptTooLong: it leaves no room in the model's context.
             RuntimeError: the engine is closed.
         """
         loop = asyncio.get_running_loop()
@@ -136,7 +141,7 @@ class Engine:
         if not prompt_ids or max_tokens < 1:
             raise ValueError("a request needs at least one prompt token and room for one more")
         if len(prompt_ids) >= self.context:
-            raise ValueError(f"the prompt has {len(prompt_ids)} tokens, the model takes {self.context}")
+            raise PromptTooLong(f"the prompt has {len(prompt_ids)} tokens, the model takes {self.context}")
         if self._closed:
             raise RuntimeError("the engine is closed")
         row = Row(

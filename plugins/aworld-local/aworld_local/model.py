@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -10,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from aworld_cli.errors import EpisodeError, MachineError
 from aworld_cli.model import Generation, ModelContext, SamplingParams
 from aworld_cli.model.codec import Codec
-from aworld_local.client import WorkerClient, WorkerDied, WorkerFailed
+from aworld_cli.resources import Resources
+from aworld_local.client import WorkerClient, WorkerDied, WorkerFailed, worker_resources
 from aworld_local.models import find_model
 
 
@@ -60,6 +62,10 @@ class LocalModel:
         self.context = context
         self.name = config.path or "local"
         self.worker = WorkerClient.shared(context.shared, context.run_dir)
+
+    def resources(self) -> Resources:
+        """The run's worker, which it shares with the trainer `sft`."""
+        return replace(worker_resources(self.config.threads), limits=("max_batch",))
 
     def check(self) -> None:
         """See `HasCheckpoint.check`."""

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from aworld_cli.errors import MachineError
+from aworld_cli.settings.places import cache_directory
 
 #: What `aworld models fetch` knows: name -> the directory's name in the cache.
 KNOWN = {"smollm2": "smollm2-135m-instruct"}
-
-
-def cache_directory() -> Path:
-    """Return `AWORLD_CACHE_DIR`, or `aworld` below `XDG_CACHE_HOME` or `~/.cache`."""
-    given = os.environ.get("AWORLD_CACHE_DIR")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "aworld"
 
 
 def model_directory(name: str) -> Path:

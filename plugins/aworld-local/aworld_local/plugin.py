@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aworld_cli.host import Command, Component, hookimpl
+from aworld_cli.host import Check, Command, Component, hookimpl
 
 aworld_api = 1
 
@@ -33,3 +33,11 @@ def aworld_commands() -> list[Command]:
     """Return the command group `models`."""
     summary = "Models in this machine's cache: list (the default), fetch"
     return [Command(name="models", summary=summary, app="aworld_local.cli:app")]
+
+
+@hookimpl
+def aworld_checks() -> list[Check]:
+    """Return what `aworld doctor` looks at."""
+    return [
+        Check("local engine", "Whether PyTorch and Transformers load", "aworld_local.checks:engine"),
+    ]

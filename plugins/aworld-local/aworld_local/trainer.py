@@ -8,8 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aworld_cli.errors import AWorldError, MachineError
 from aworld_cli.recipe.loading import Plan
+from aworld_cli.resources import Resources
 from aworld_cli.trainer import StageProgress, TrainerContext, TrainerResult
-from aworld_local.client import WorkerClient, WorkerDied, WorkerFailed
+from aworld_local.client import WorkerClient, WorkerDied, WorkerFailed, worker_resources
 
 
 class SftConfig(BaseModel):
@@ -37,6 +38,10 @@ class SftTrainer:
 
     def __init__(self, config: SftConfig) -> None:
         self.config = config
+
+    def resources(self) -> Resources:
+        """The run's worker, which it shares with the model `local`."""
+        return worker_resources(self.config.threads)
 
     def check(self, plan: Plan, tasks: int) -> dict[str, str]:
         """See `Trainer.check`."""

@@ -100,7 +100,8 @@ class Worker:
 
             def done(result: Any, number: int = number) -> None:
                 if isinstance(result, Exception):
-                    self.answers.put({"id": number, "error": f"{type(result).__name__}: {result}"})
+                    kind = type(result).__name__
+                    self.answers.put({"id": number, "error": f"{kind}: {result}", "kind": kind})
                 else:
                     self.answers.put({"id": number, "result": (result.ids, result.logprobs, result.stop_reason)})
 

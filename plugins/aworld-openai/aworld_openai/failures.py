@@ -11,6 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from aworld_cli.errors import EpisodeError
 
 _HTML_DROPPED = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
+#: How OpenAI, vLLM, SGLang, llama.cpp, TGI, Anthropic's and Google's endpoints say that a request is too long.
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum context length|prompt is too long|input token count .*exceeds"
+    r"|(?:exceed\w*|longer than) [^.]*context (?:length|window|size)|tokens . .max_new_tokens. must be",
+    re.IGNORECASE,
+)
 _LONGEST = 200  # characters of an endpoint's own words that are shown
 _KEY = "check the environment variable that the recipe's api_key names"
 
@@ -68,6 +74,11 @@ def from_status(
     if 300 <= status < 400:
         return _refused(f"{line}: redirects are not followed; give the final address as base_url", fatal=True)
     return _refused(f"{line}: the endpoint does not take this request; extra_body changes what is sent")
+
+
+def is_too_long(status: int, said: str, code: str) -> bool:
+    """Return whether an endpoint refuses a request because it does not fit the model's context."""
+    return status in (400, 413, 422) and _TOO_LONG.search(f"{code} {said}") is not None
 
 
 def _refused(text: str, *, fatal: bool = False) -> RequestFailed:

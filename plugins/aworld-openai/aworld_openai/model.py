@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from aworld_cli.errors import MachineError, did_you_mean
+from aworld_cli.errors import ContextOverflow, EpisodeError, MachineError, did_you_mean
 from aworld_cli.model import ChatRequest, ModelContext, Reply
+from aworld_cli.resources import Resources
 from aworld_openai.config import OpenAIConfig
-from aworld_openai.failures import RequestFailed, explain, from_exception, from_status, redactor, shorten
+from aworld_openai.failures import RequestFailed, explain, from_exception, from_status, is_too_long, redactor, shorten
 from aworld_openai.retry import Retry
 from aworld_openai.wire import decode_reply, encode_request
 
@@ -25,6 +26,7 @@ _QUIET: Final = 30.0  # seconds between two warnings of failing requests
 _LARGE: Final = 2**20  # bytes from which aiohttp wants a body as a file
 _PROBE: Final = 30.0  # seconds that the first question may take
 _LACKS_MODELS: Final = (404, 405, 501)
+_LIMITS: Final = ("connect_timeout", "request_timeout", "max_connections", "retry_attempts", "retry_budget")
 
 
 class OpenAIModel:
@@ -38,6 +40,11 @@ class OpenAIModel:
         self._session: ClientSession | None = None
         self._known: list[str] = []
         self._warned = float("-inf")
+
+    def resources(self) -> Resources:
+        """Connections from this process to the endpoint, nothing more."""
+        unknown = (f"whether {self.config.base_url} takes the key and has the model {self.config.model}",)
+        return Resources(endpoints=(self.config.base_url,), limits=_LIMITS, unknown=unknown)
 
     async def start(self) -> None:
         """See `Model.start`: opens the pool and asks the endpoint for its models.
@@ -112,8 +119,10 @@ class OpenAIModel:
         except (ValueError, KeyError, TypeError, RecursionError):
             self._known = []  # an endpoint's list of models is a courtesy
 
-    def _failure(self, where: str, status: int, headers: Any, content: bytes) -> RequestFailed:
+    def _failure(self, where: str, status: int, headers: Any, content: bytes) -> EpisodeError:
         said, code = self._explain(content)
+        if is_too_long(status, said, code):
+            return ContextOverflow(f"{where}: HTTP {status} ({said})")
         if "Location" in headers:
             said = f"to {shorten(self._redact(headers['Location']))}"
         error = from_status(where, status, headers, said, code=code, model=self.config.model)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from aworld_cli import underway
 from aworld_openai.failures import RequestFailed
 
 T = TypeVar("T")
@@ -49,7 +50,8 @@ class Retry:
                 if not error.again or attempt == self.attempts or now + wait > first + self.budget:
                     raise self._final(error, attempt, now - first) from error.__cause__
                 failed(error)
-            await asyncio.sleep(wait)
+            with underway.phase("its request's next try"):
+                await asyncio.sleep(wait)
         raise AssertionError("attempts is at least 1")
 
     def _pause(self, attempt: int) -> float:

@@ -15,8 +15,10 @@ import subprocess
 import sys
 import threading
 import traceback
+from pathlib import Path
 from typing import Any
 
+from aworld_cli.run.waiting import WaitingReport
 from aworld_verl import prefork
 from aworld_verl.events import emit, open_events, told_the_end
 from aworld_verl.ray_host import Scratch, prepare_environment, start_guardian, start_ray, stop_ray
@@ -33,14 +35,16 @@ def main(argv: list[str] | None = None) -> int:
     helpers = _Helpers(start_guardian(scratch))
     try:
         prepare_environment(scratch)
-        return _serve(scratch, args, helpers)
+        report = WaitingReport(title="the training process", detailed=True)
+        report.listen()
+        return _serve(scratch, args, helpers, report)
     finally:
         _finished.set()
         helpers.close()
         scratch.remove()
 
 
-def _serve(scratch: Scratch, args: argparse.Namespace, helpers: _Helpers) -> int:
+def _serve(scratch: Scratch, args: argparse.Namespace, helpers: _Helpers, report: WaitingReport) -> int:
     try:
         inbox = _get_ready(scratch, args, helpers)
         emit("ready")
@@ -48,13 +52,15 @@ def _serve(scratch: Scratch, args: argparse.Namespace, helpers: _Helpers) -> int
         if line is None:
             return 0
         settings = parse_settings(_object(line))
+        if logs := settings.source_settings.get("logs"):
+            report.logs = Path(logs)
         from aworld_verl.runner import train
 
         train(settings, scratch)
         return 0
     except BaseException as error:
         traceback.print_exc()
-        emit("error", message=_one_line(error))
+        emit("error", message=_one_line(error), mend=_mend(error))
         return 1
 
 
@@ -117,6 +123,16 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, SettingsError):
         return first
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def _mend(error: BaseException) -> str:
+    """Return what must be mended before another try, "recipe" where an exception in the chain of causes says so."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if mend := getattr(cause, "mend", ""):
+            return str(mend)
+        cause = cause.__cause__
+    return ""
 
 
 class _Helpers:

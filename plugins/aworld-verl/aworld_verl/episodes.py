@@ -16,6 +16,10 @@ class Generation(Protocol):
     stop_reason: str
 
 
+class PromptTooLong(Exception):
+    """The prompt leaves no room in the model's context."""
+
+
 @dataclass(slots=True)
 class Sampled:
     """A `Generation` made by this package."""
@@ -42,6 +46,7 @@ class Generate(Protocol):
         """Continue `prompt_ids` by at most `max_tokens`; the model's own end tokens always stop.
 
         `request_id` stays the same for all turns of an episode (a server may keep its cache).
+        Raises PromptTooLong.
         """
         ...
 

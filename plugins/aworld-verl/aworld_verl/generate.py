@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aworld_verl.cpu.policy import LocalPolicy
-from aworld_verl.episodes import Generation
+from aworld_verl.episodes import Generation, PromptTooLong
 
 
 class LocalGenerate:
@@ -26,7 +26,10 @@ class LocalGenerate:
         stop_ids: Sequence[int] = (),
     ) -> Generation:
         """See `Generate`."""
-        generation: Generation = await self._policy.engine.generate(
+        engine = self._policy.engine
+        if len(prompt_ids) >= getattr(engine, "context", float("inf")):
+            raise PromptTooLong(f"the prompt has {len(prompt_ids)} tokens, the model takes {engine.context}")
+        generation: Generation = await engine.generate(
             prompt_ids,
             max_tokens=max_tokens,
             temperature=temperature,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aworld_cli.host import Component, hookimpl
+from aworld_cli.host import Check, Component, hookimpl
 
 aworld_api = 1
 
@@ -18,4 +18,13 @@ def aworld_components() -> list[Component]:
             factory="aworld_verl.trainer:verl",
             config="aworld_verl.options:VerlOptions",
         )
+    ]
+
+
+@hookimpl
+def aworld_checks() -> list[Check]:
+    """Return what `aworld doctor` looks at."""
+    return [
+        Check("verl versions", "The versions that the trainer is built against", "aworld_verl.checks:versions"),
+        Check("verl", "Whether verl runs on our platform", "aworld_verl.checks:platform"),
     ]

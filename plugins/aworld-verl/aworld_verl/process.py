@@ -11,9 +11,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from aworld_cli.errors import MachineError
+from aworld_cli.errors import MachineError, RecipeError
+from aworld_cli.run import waiting
 from aworld_cli.tool import guard
 
+#: What is started; -P: a user's files must not hide modules.
+COMMAND = (sys.executable, "-P", "-m", "aworld_verl.driver")
 _END_SECONDS = 20.0
 
 
@@ -39,7 +42,7 @@ class DriverProcess:
             with self.log.open("ab") as log:
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-S", "-E", guard.__file__, str(os.getpid())),
-                    *(sys.executable, "-P", "-m", "aworld_verl.driver"),  # -P: a user's files must not hide modules
+                    *COMMAND,
                     *("--events-fd", str(write_end), *scratch),
                     stdin=asyncio.subprocess.PIPE,
                     stdout=log,
@@ -60,7 +63,8 @@ class DriverProcess:
         """Send the settings and yield the driver's events until `done`.
 
         Raises:
-            MachineError: it reports an error, or dies.
+            RecipeError: it reports an error that only another recipe mends.
+            MachineError: it reports another error, or dies.
         """
         assert self._process is not None and self._process.stdin is not None and self._events is not None
         with contextlib.suppress(ConnectionError):  # it died: the end of its events says so below
@@ -68,8 +72,11 @@ class DriverProcess:
             await self._process.stdin.drain()
         while line := await self._events.readline():
             event: dict[str, Any] = json.loads(line)
+            if event["event"] == "ready":
+                waiting.forward_to(self._process.pid)
             if event["event"] == "error":
-                raise MachineError(f"verl stopped: {event['message']}; see {self.log}")
+                text = f"verl stopped: {event['message']}; see {self.log}"
+                raise RecipeError(text) if event.get("mend") == "recipe" else MachineError(text)
             self._done = event["event"] == "done"
             yield event
             if self._done:
@@ -89,6 +96,7 @@ class DriverProcess:
             self._transport.close()
         if process is None:
             return
+        waiting.forward_no_more(process.pid)
         assert process.stdin is not None
         with contextlib.suppress(ConnectionError):
             process.stdin.close()

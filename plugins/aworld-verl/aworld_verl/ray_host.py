@@ -14,6 +14,10 @@ from typing import Any
 from aworld_verl.prefork import JOB_ID
 
 MARKER = "AWORLD_VERL_RUN"
+#: verl reserves 3 CPUs for the worker, TransferQueue 2; none is a real limit.
+NUM_CPUS = 8
+#: Made up: verl counts nothing but GPUs and NPUs.
+NUM_GPUS = 1
 _OBJECT_STORE_BYTES = 200 << 20
 # Ray's sockets lie 66 characters below its directory, and Linux allows 107.
 _LONGEST_TEMP = 40
@@ -104,10 +108,8 @@ def start_ray(scratch: Scratch, py_executable: str | None = None) -> None:
 
     runtime_env: dict[str, Any] = {"py_executable": py_executable} if py_executable else {}
     ray.init(
-        # verl reserves 3 CPUs for the worker, TransferQueue 2; none is a real limit.
-        num_cpus=8,
-        # verl counts nothing but GPUs and NPUs.
-        num_gpus=1,
+        num_cpus=NUM_CPUS,
+        num_gpus=NUM_GPUS,
         object_store_memory=_OBJECT_STORE_BYTES,
         include_dashboard=False,
         _temp_dir=str(scratch.ray),

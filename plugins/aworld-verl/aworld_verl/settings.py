@@ -16,6 +16,8 @@ from typing import Any
 class SettingsError(ValueError):
     """The settings cannot be used; the message is one line that names the key."""
 
+    mend = "recipe"
+
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:

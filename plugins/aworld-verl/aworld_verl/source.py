@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aworld_cli.environment.base import Environment, Task
+from aworld_cli.errors import ContextOverflow
 from aworld_cli.host.loader import disabled_by_environment, load_plugins
 from aworld_cli.host.registry import Registry
 from aworld_cli.model.base import Generation, SamplingParams
@@ -16,13 +17,14 @@ from aworld_cli.recipe.document import Document
 from aworld_cli.recipe.loading import plan_document
 from aworld_cli.recipe.schema import TrainStage
 from aworld_cli.run.collect import tool_servers
+from aworld_cli.run.directory import write_json
 from aworld_cli.runtime.base import Episode, Runtime
 from aworld_cli.runtime.episode import EpisodeRunner
 from aworld_cli.seeds import derive_seed
 from aworld_cli.tool.toolset import ToolSet
 from aworld_cli.trajectory.journal import Journal
 from aworld_cli.trajectory.record import TokenSequence, Trajectory
-from aworld_verl.episodes import Generate, Sample
+from aworld_verl.episodes import Generate, PromptTooLong, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,12 @@ class EpisodeFailed(Exception):
     """An episode's infrastructure failed after all its tries; its group is dropped."""
 
 
+class OpeningTooLong(EpisodeFailed):
+    """A task's opening is longer than the stage's `prompt_length`: the recipe must be mended."""
+
+    mend = "recipe"
+
+
 class RecipeSource:
     """An `EpisodeSource` made from a recipe."""
 
@@ -67,6 +75,7 @@ class RecipeSource:
         self._runtime: Runtime = plan.runtime.make()
         self._codec = Codec(Path(given.checkpoint))
         self._tools = await ToolSet(tool_servers(plan), Path(given.logs)).__aenter__()
+        write_json(Path(given.stage_dir) / "tools.json", [tool.to_json() for tool in self._tools.specs])
         self._agent = plan.agent.make()
         self._environment, self._sampling = environment, plan.recipe.sampling
         assert stage.trainer is not None
@@ -94,7 +103,7 @@ class RecipeSource:
         )
         index = step_sample(step, sample, self._options.samples)
         trajectory = await self._runtime.settle(Episode(task, index, seed), runner.run)
-        trajectory.extra = {"step": step, "sample": sample}
+        trajectory.extra |= {"step": step, "sample": sample}
         self._journal.append(trajectory.to_json())
         if trajectory.outcome == "error" or trajectory.grade is None:
             raise EpisodeFailed(f"{task_id}: {(trajectory.error or {}).get('message', 'no grade')}")
@@ -115,9 +124,9 @@ class RecipeSource:
 
     def _sample(self, sequence: TokenSequence, reward: float, turns: int, info: dict[str, float]) -> Sample:
         if len(sequence.prompt_ids) > self._options.prompt_length:
-            raise EpisodeFailed(
+            raise OpeningTooLong(
                 f"the opening has {len(sequence.prompt_ids)} tokens, more than prompt_length "
-                f"({self._options.prompt_length})"
+                f"({self._options.prompt_length}); raise it"
             )
         keep = self._options.response_length
         cut = float(len(sequence.response_ids) > keep)
@@ -155,14 +164,17 @@ class LivePolicy:
 
     async def generate(self, prompt_ids: list[int], params: SamplingParams, request_id: str) -> Generation:
         """See `TokenModel.generate`."""
-        made = await self._generate(
-            prompt_ids,
-            max_tokens=params.max_tokens,
-            temperature=params.temperature,
-            top_p=params.top_p,
-            seed=params.seed,
-            request_id=request_id,
-            stop_ids=sorted(self.codec.end_ids),
-        )
+        try:
+            made = await self._generate(
+                prompt_ids,
+                max_tokens=params.max_tokens,
+                temperature=params.temperature,
+                top_p=params.top_p,
+                seed=params.seed,
+                request_id=request_id,
+                stop_ids=sorted(self.codec.end_ids),
+            )
+        except PromptTooLong as error:
+            raise ContextOverflow(str(error)) from error
         stop = made.stop_reason
         return Generation(made.ids, made.logprobs, "length" if stop == "length" else "stop")

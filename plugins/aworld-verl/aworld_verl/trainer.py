@@ -10,8 +10,11 @@ from typing import Any
 
 from aworld_cli.recipe.loading import Plan
 from aworld_cli.report.metrics import Tally
+from aworld_cli.resources import Resources
 from aworld_cli.trainer import StageProgress, TrainerContext, TrainerResult
 from aworld_cli.trajectory.journal import finite, read_journal
+from aworld_verl import preview
+from aworld_verl.cpu.constants import ROLLOUT_NAME
 from aworld_verl.options import VerlOptions
 from aworld_verl.process import DriverProcess
 from aworld_verl.source import SourceSettings, step_sample
@@ -78,9 +81,25 @@ class VerlTrainer:
                 problems["overrides"] = str(error)
         return problems
 
+    def resources(self) -> Resources:
+        """See `aworld_cli.resources`."""
+        return preview.resources(self.options.threads)
+
     def preview(self, plan: Plan) -> dict[str, Any]:
-        """Return what `--dry-run` shows beside the options: verl's own settings."""
-        return {"verl": self._overrides(plan)}
+        """Return what `--dry-run` shows beside the options: what is in effect, and what verl is told."""
+        common = self._common(plan)
+        effective = {
+            "trainer": "verl's main_ppo (V1, synchronous), FSDP2 in float32 on the CPU, one rank",
+            "agent loop": f"AWorld's own, with the recipe's agent {plan.agent.title}",
+            "rollout backend": f"{ROLLOUT_NAME}: the exact sampler in the driver, weights handed over each step",
+            "old log-probabilities": "the sampler's own" if common["old_logprobs"] == "rollout" else "computed again",
+            "episodes": self.options.steps * self.options.batch * self.options.samples,
+        }
+        return {"in effect": effective, "verl": self._overrides(plan)}
+
+    def configuration(self, plan: Plan) -> dict[str, Any]:
+        """Return verl's whole configuration, its own defaults among it. Raises RecipeError, MachineError."""
+        return preview.compose(self._overrides(plan))
 
     def _overrides(self, plan: Plan) -> list[str]:
         """Return verl's configuration, with words in place of what only a run knows."""
