@@ -1,7 +1,8 @@
 """A fake model server for tests: real HTTP on loopback, answers from a script, faults on request.
 
-It speaks the OpenAI chat API (`/v1/chat/completions`, `/v1/models`) and SGLang's native `/generate`. It runs in a
-thread of its own, so that a plain test, an asyncio test and a child process use it alike:
+It speaks the OpenAI chat API (`/v1/chat/completions`, `/v1/models`) and SGLang's own (`/generate`, `/health`,
+`/model_info`, `/abort_request`). It runs in a thread of its own, so that a plain test, an asyncio test and a child
+process use it alike:
 
     with FakeModelServer(chat=lambda messages, seed: "42") as server:
         ...  # server.base_url, server.counters
@@ -21,6 +22,7 @@ from aiohttp import web
 
 from aworld_cli.model.base import Generation
 from aworld_cli.testing.model_faults import Fault, Latency
+from aworld_cli.testing.model_native import NativeRoutes, pause
 from aworld_cli.testing.model_replies import chat_completion, generated
 from aworld_cli.trajectory.message import Message
 
@@ -87,6 +89,7 @@ class FakeModelServer:
         self._chat = chat or (lambda messages, seed: "ok")
         self._tokens = tokens or (lambda ids, seed: Generation(ids[-1:] or [0], [-0.5], "stop"))
         self._models = None if models is None else list(models)
+        self._native = NativeRoutes(next(iter(self._models or ()), "fake"))
         self._api_key = api_key
         self._latency = latency if isinstance(latency, Latency) else Latency(latency)
         self._faults: deque[Fault] = deque()
@@ -125,6 +128,11 @@ class FakeModelServer:
         self._faults.clear()
         self._always = self._probe_fault = None
 
+    @property
+    def aborts(self) -> list[str]:
+        """The ids of requests that `/abort_request` was asked to end, whether they were there or not."""
+        return self._native.aborts
+
     def refuse(self) -> None:
         """Stop listening and close all connections, until `listen`."""
         self._wait(self._refuse())
@@ -154,6 +162,7 @@ class FakeModelServer:
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_post("/v1/chat/completions", self._completions)
         app.router.add_post("/generate", self._generate)
+        self._native.add_to(app)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1, access_log=None)
         await self._runner.setup()
         await self._listen()
@@ -219,11 +228,14 @@ class FakeModelServer:
             seed = seed_of(body) or 0
             response = self._unauthorized(request)
             fault = self._faults.popleft() if self._faults else self._always
-            if response is None and fault is not None:
-                response = await self._suffer(fault, request)
-            if response is not None:
-                return response
-            await asyncio.sleep(self._latency.seconds(seed))
+            with self._native.waiting(body.get("rid")) as aborted:
+                if response is None and fault is not None:
+                    response = await self._suffer(fault, request, aborted)
+                if response is not None:
+                    return response
+                await pause(self._latency.seconds(seed), aborted)
+                if aborted.is_set():
+                    return web.json_response(generated(Generation([], [], "abort"), 0, logprobs=True))
             return web.json_response(answer(body, seed))
         except (ConnectionResetError, asyncio.CancelledError):
             counters.aborted += 1
@@ -236,13 +248,13 @@ class FakeModelServer:
             return None
         return web.json_response({"error": {"message": "Incorrect API key provided"}}, status=401)
 
-    async def _suffer(self, fault: Fault, request: web.Request) -> web.StreamResponse | None:
+    async def _suffer(
+        self, fault: Fault, request: web.Request, aborted: asyncio.Event | None = None
+    ) -> web.StreamResponse | None:
         """Return the response that a fault makes of a request; None when the request only took longer."""
-        if fault.kind == "slow":
-            await asyncio.sleep(fault.seconds)
+        if fault.kind in ("slow", "hang"):
+            await pause(fault.seconds if fault.kind == "slow" else 3_600, aborted or asyncio.Event())
             return None
-        if fault.kind == "hang":
-            await asyncio.sleep(3_600)
         if fault.kind == "malformed":
             return web.Response(text='{"choices": [', content_type="application/json")
         if fault.kind == "status":

@@ -19,7 +19,7 @@ import pytest
 from pydantic import ValidationError
 
 from aworld_arithmetic.environment import ArithmeticConfig, arithmetic
-from aworld_cli.errors import EpisodeError, MachineError
+from aworld_cli.errors import ContextOverflow, EpisodeError, MachineError
 from aworld_cli.model import Generation, ModelContext, SamplingParams, TokenModel
 from aworld_local.engine import Engine
 from aworld_local.model import LocalConfig, LocalModel, local
@@ -60,7 +60,7 @@ def worker_pid() -> int:
     found = [
         child.pid
         for child in psutil.Process().children(recursive=True)
-        if "aworld_local.worker" in " ".join(child.cmdline())
+        if child.status() != psutil.STATUS_ZOMBIE and "aworld_local.worker" in " ".join(child.cmdline())
     ]
     assert len(found) == 1
     return int(found[0])
@@ -77,7 +77,7 @@ def test_it_samples_what_the_engine_samples(policy: Path, tmp_path: Path) -> Non
     async def work(model: LocalModel) -> list[Generation]:
         await model.start()
         assert isinstance(model, TokenModel)
-        with pytest.raises(EpisodeError, match="5000 tokens") as caught:
+        with pytest.raises(ContextOverflow, match="5000 tokens") as caught:
             await model.generate([9] * 5_000, params(0), "r")
         assert not caught.value.retryable
         return await sampled(model)

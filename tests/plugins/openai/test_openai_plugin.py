@@ -52,5 +52,6 @@ def test_the_recipe_holds_with_only_a_key_set() -> None:
 def test_the_recipe_without_a_key_names_the_variable() -> None:
     _, problems = resolve_environment(read_document(RECIPE), {})
     assert len(problems) == 1
-    assert "model.api_key" in problems[0]
-    assert "OPENAI_API_KEY is not set" in problems[0]
+    _, problem = problems[0]
+    assert problem.key == "model.api_key"
+    assert "OPENAI_API_KEY is not set" in problem.message

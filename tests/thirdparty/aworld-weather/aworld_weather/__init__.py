@@ -1,0 +1,1 @@
+"""Rain at weather stations, for AWorld."""
