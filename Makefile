@@ -13,7 +13,7 @@ test: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy aworld_cli docs/make_reference.py $(foreach p,$(PLUGINS),plugins/aworld-$(p)/aworld_$(p))
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 lint: install
 	$(BIN)/ruff check --fix .

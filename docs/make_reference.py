@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import inspect
 import os
-import subprocess
 import sys
 import tempfile
-import types
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any
 
-import yaml
-from pydantic import BaseModel, SecretStr
+import typer
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from aworld_cli.agent.limits import LIMITS
+from aworld_cli.cli.app import app
+from aworld_cli.cli.state import state
+from aworld_cli.errors import EXIT_CODES
+from aworld_cli.host import hooks
 from aworld_cli.host.component import KINDS
 from aworld_cli.host.loader import GROUP, load_plugins
 from aworld_cli.host.registry import Registered, Registry
 from aworld_cli.recipe import keep, schema
-from aworld_cli.settings import Settings
+from aworld_cli.recipe.describe import default_words, models_in, type_words
+from aworld_cli.settings.base import Settings
+from aworld_cli.settings.variables import KNOWN
 
 TARGET = Path(__file__).with_name("reference.md")
 OURS = ("aworld-arithmetic", "aworld-cli", "aworld-local", "aworld-openai", "aworld-toolbox", "aworld-verl")
-COMMANDS = ("", "run", "validate", "plugins", "models")
 RECIPE: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The recipe", schema.Recipe),
     ("`sampling`", schema.Sampling),
@@ -34,28 +39,8 @@ RECIPE: tuple[tuple[str, type[BaseModel]], ...] = (
     ("The stage `sft`", schema.SftStage),
     ("The stage `train`", schema.TrainStage),
 )
-EXIT_CODES = (
-    (0, "done"),
-    (1, "done, but more episodes failed for infrastructure's sake than `max_errors` allows"),
-    (2, "the command line or a setting is wrong"),
-    (3, "stopped before the end; `aworld run --resume RUN` goes on"),
-    (4, "the recipe is wrong"),
-    (5, "a plugin that is needed is missing, broken, incompatible or ambiguous"),
-    (6, "the machine lacks something: a key, a program, a package, data, an endpoint"),
-    (130, "interrupted; `aworld run --resume RUN` goes on"),
-)
-_NAMES: dict[object, str] = {
-    int: "integer",
-    float: "number",
-    str: "text",
-    bool: "boolean",
-    Any: "any value",
-    Path: "path",
-    type(None): "null",
-    SecretStr: "text, kept secret",
-    schema.ComponentChoice: "component",
-}
-_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+#: Models that have a section of their own, or none.
+_ELSEWHERE = (schema.ComponentChoice, schema.Sampling)
 
 
 def main() -> int:
@@ -76,7 +61,8 @@ def reference() -> str:
         "# Reference",
         "Made from the code by `python docs/make_reference.py`; a test keeps it current. Do not edit it.",
         "## Recipe",
-        "A recipe is one YAML file. Unknown keys are errors.",
+        "A recipe is one YAML file; unknown keys are errors. `extends` names one base recipe, or a list of them, whose "
+        "values hold where this file says nothing ([recipes.md](recipes.md) has the rules). The other keys:",
     ]
     for title, model in RECIPE:
         parts += [f"### {title}", *_model(model)]
@@ -87,12 +73,13 @@ def reference() -> str:
         made = item.component
         parts += [f"### {made.kind} `{made.name}`", f"{made.summary}. From {item.plugin.distribution}."]
         parts += _model(item.config_model(), doc=False)
-    parts += ["## Settings", *_settings(), "## Exit codes"]
+    parts += ["## Limits", "What the field `limit` of a record may say."]
+    parts.append(_table(("limit", "meaning"), [(f"`{name}`", meaning) for name, meaning in LIMITS.items()]))
+    parts += ["## Settings", *_settings(), "## Environment variables", *_variables(), "## Exit codes"]
     parts.append(_table(("code", "meaning"), [(str(code), meaning) for code, meaning in EXIT_CODES]))
-    parts.append("## Commands")
-    with tempfile.TemporaryDirectory() as empty:
-        for command in COMMANDS:
-            parts += [f"### aworld{command and ' '}{command}", f"```text\n{_help(command, empty)}\n```"]
+    parts += ["## Hooks", *_hooks(), "## Commands"]
+    for command, text in helps():
+        parts += [f"### {command}", f"```text\n{text}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -133,8 +120,8 @@ def _model(model: type[BaseModel], *, doc: bool = True) -> Iterator[str]:
         yield inspect.cleandoc(model.__doc__ or "")
     yield _table(("option", "type", "default", "description"), _rows(model))
     for name, field in model.model_fields.items():
-        for inner in _models_in(field.annotation):
-            if inner not in _NAMES and inner is not schema.Sampling:
+        for inner in dict.fromkeys(models_in(field.annotation)):
+            if inner not in _ELSEWHERE:
                 yield f"`{name}`: {inspect.cleandoc(inner.__doc__ or '')}"
                 yield from _model(inner, doc=False)
 
@@ -146,67 +133,18 @@ def _rows(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
 
 def _nested(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
     for field in model.model_fields.values():
-        for inner in _models_in(field.annotation):
+        for inner in models_in(field.annotation):
             yield inner
             yield from _nested(inner)
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models_in(part)
-
-
 def _type(field: FieldInfo) -> str:
-    return ", ".join([_annotation(field.annotation), *_limits(field)])
-
-
-def _annotation(annotation: Any) -> str:
-    origin, parts = get_origin(annotation), get_args(annotation)
-    if annotation in _NAMES:
-        return _NAMES[annotation]
-    if origin is Annotated:
-        return _annotation(parts[0])
-    if origin in (Literal, Union, types.UnionType):
-        return " or ".join(
-            f"`{part}`" if origin is Literal else _annotation(part) for part in parts if part is not type(None)
-        )
-    if origin is tuple:
-        return f"list of {_annotation(parts[0])}"
-    if origin is dict:
-        return "mapping" if parts[1] is Any else f"mapping of {_annotation(parts[1])}"
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return "mapping"
-    raise TypeError(f"no words for the type {annotation!r}")
-
-
-def _limits(field: FieldInfo) -> Iterator[str]:
-    bounds = {name: getattr(item, name) for item in field.metadata for name in _BOUNDS if hasattr(item, name)}
-    if {"ge", "le"} <= bounds.keys():
-        yield f"{bounds.pop('ge')} to {bounds.pop('le')}"
-    yield from (f"{_BOUNDS[name]} {bound}" for name, bound in bounds.items())
-    for item in field.metadata:
-        if getattr(item, "pattern", None):
-            yield f"matches `{item.pattern}`"
-        if getattr(item, "min_length", None):
-            yield "not empty"
+    return type_words(field, "`")
 
 
 def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "required"
-    value = field.get_default(call_default_factory=True, validated_data={})
-    if value is None:
-        return ""
-    if isinstance(value, BaseModel):
-        value = value.model_dump(exclude_defaults=True)
-    if isinstance(value, Path):
-        value = str(value)
-    if isinstance(value, tuple):
-        value = list(value)
-    shown = yaml.safe_dump(value, default_flow_style=True, width=1_000).removesuffix("...\n").strip()
-    return f"`{shown}`"
+    words = default_words(field)
+    return f"`{words}`" if words and not field.is_required() else words
 
 
 def _keep() -> Iterator[str]:
@@ -230,19 +168,56 @@ def _settings() -> Iterator[str]:
         for name, field in Settings.model_fields.items()
     ]
     yield _table(("key in config.toml", "variable", "type", "default", "description"), rows)
+
+
+def _variables() -> Iterator[str]:
+    yield "What `aworld` reads from the environment; recipes take other variables by `${env:NAME}`."
+    yield _table(("variable", "what it is for"), [(f"`{name}`", text) for name, text in KNOWN.items()])
+
+
+def _hooks() -> Iterator[str]:
     yield (
-        "`AWORLD_CACHE_DIR`, which has no key, is where `aworld models` keeps what it fetches: else `aworld` below "
-        "`XDG_CACHE_HOME` or `~/.cache`."
+        "What a plugin's module may implement, each marked `@hookimpl`; an implementation may take fewer of the "
+        "arguments. [plugins.md](plugins.md) explains them."
     )
+    for name, function in inspect.getmembers(hooks, inspect.isfunction):
+        if name.startswith("aworld_"):
+            yield f"`{name}{inspect.signature(function)}`: {inspect.cleandoc(function.__doc__ or '')}"
 
 
-def _help(command: str, empty: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWORLD_")}
-    set_ = {"COLUMNS": "100", "XDG_CONFIG_HOME": empty, "AWORLD_DISABLE_PLUGINS": ",".join(sorted(_others()))}
-    arguments = [sys.executable, "-m", "aworld_cli", *command.split(), "--help"]
-    where = TARGET.parents[1]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True, cwd=where, env={**kept, **set_})
-    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+def helps() -> Iterator[tuple[str, str]]:
+    """Yield each command, groups before what is in them, and its help."""
+    with tempfile.TemporaryDirectory() as empty:
+        # A user's settings and plugins must not show.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AWORLD_")}
+        disabled = ",".join(sorted(_others()))
+        with _environment({**kept, "AWORLD_HOME": empty, "AWORLD_DISABLE_PLUGINS": disabled}):
+            state.forget()
+            root = typer.main.get_command(app)
+            yield from _walk("aworld", root, None)
+            state.forget()
+
+
+def _walk(name: str, command: Any, parent: Any) -> Iterator[tuple[str, str]]:
+    context = command.make_context(
+        name.rpartition(" ")[2], [], parent=parent, resilient_parsing=True, terminal_width=100, max_content_width=100
+    )
+    yield name, "\n".join(line.rstrip() for line in context.get_help().strip().splitlines())
+    if hasattr(command, "list_commands"):
+        for inner in command.list_commands(context):
+            yield from _walk(f"{name} {inner}", command.get_command(context, inner), context)
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import pytest
 
 Aworld = Callable[..., subprocess.CompletedProcess[str]]
 AddPlugin = Callable[..., Path]
+Call = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -86,3 +88,25 @@ def teacher_recipe(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Finished runs, made once."""
+    from tests.stored import make_runs
+
+    return make_runs(tmp_path_factory)
+
+
+@pytest.fixture
+def runs(made: Path, tmp_path: Path) -> Path:
+    """Return a copy of the finished runs in the test's directory."""
+    return Path(shutil.copytree(made, tmp_path / "runs"))
+
+
+@pytest.fixture
+def call(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Run the command line within this process, in the test's directory."""
+    from tests.stored import caller
+
+    return caller(tmp_path, capsys, monkeypatch)

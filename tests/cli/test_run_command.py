@@ -68,7 +68,7 @@ def test_the_plan_of_a_run_that_has_begun(teacher_recipe: Recipe, aworld: Aworld
     done = aworld("run", "--resume", only_run(tmp_path), "--dry-run", "--json")
     assert json.loads(done.stdout)["recipe"] == "teacher"
     done = aworld("run", "--resume", "site", "--dry-run")
-    assert done.returncode == 2 and "not a run directory" in done.stderr
+    assert done.returncode == 2 and "no run is called 'site'" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,8 @@ def model(config, context):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "hint"), [("MachineError", 6, True), ("Stopped", 3, True), ("RecipeError", 4, False)]
+    ("error", "code", "hint"),
+    [("MachineError", 6, True), ("TooManyErrors", 1, True), ("Stopped", 3, True), ("RecipeError", 4, False)],
 )
 def test_the_hint_to_resume_stands_only_where_resuming_helps(
     error: str, code: int, hint: bool, teacher_recipe: Recipe, aworld: Aworld, add_plugin: AddPlugin
