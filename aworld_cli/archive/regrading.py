@@ -12,8 +12,9 @@ from aworld_cli.archive.store import StoredRun, StoredStage
 from aworld_cli.errors import UsageError
 from aworld_cli.host.registry import Registry
 from aworld_cli.recipe.document import Document
-from aworld_cli.recipe.loading import Plan, plan_document
+from aworld_cli.recipe.loading import plan_document
 from aworld_cli.recipe.overrides import apply_overrides
+from aworld_cli.recipe.plan import Plan
 
 _STAGE_KEYS = ("split", "tasks", "samples", "k")
 

@@ -21,7 +21,7 @@ from aworld_cli.archive.store import StoredRun, StoredStage
 from aworld_cli.environment.base import Environment, Task
 from aworld_cli.errors import AWorldError, MachineError, UsageError
 from aworld_cli.host.registry import describe
-from aworld_cli.recipe.loading import Plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.recipe.schema import CollectStage, EvalStage
 from aworld_cli.report.metrics import Tally
 from aworld_cli.run.directory import RunDirectory, read_json, write_json

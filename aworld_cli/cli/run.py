@@ -18,7 +18,7 @@ from aworld_cli.errors import AWorldError, MachineError, Stopped, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aworld_cli.recipe.loading import Plan
+    from aworld_cli.recipe.plan import Plan
     from aworld_cli.reporter.audience import Audience
     from aworld_cli.run.directory import RunDirectory
     from aworld_cli.run.stopping import Stopping

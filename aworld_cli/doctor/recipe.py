@@ -22,7 +22,8 @@ from aworld_cli.host.registry import Registry
 from aworld_cli.recipe.document import Document
 from aworld_cli.recipe.environment import references, scalars
 from aworld_cli.recipe.layers import read_recipe
-from aworld_cli.recipe.loading import Chosen, Plan, plan_document
+from aworld_cli.recipe.loading import plan_document
+from aworld_cli.recipe.plan import Chosen, Plan
 from aworld_cli.run.check import check_machine, check_plan, tool_server
 from aworld_cli.run.masking import Mask
 from aworld_cli.run.needs import Need, gather_needs

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aworld_cli.recipe.document import KeyPath, Place, dotted
-from aworld_cli.recipe.loading import Chosen, Plan
+from aworld_cli.recipe.plan import Chosen, Plan
 from aworld_cli.recipe.schema import CollectStage
 from aworld_cli.recipe.wording import holds
 from aworld_cli.run.masking import Mask

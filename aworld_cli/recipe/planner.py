@@ -16,10 +16,11 @@ from aworld_cli.recipe.components import MANY, SINGLE, components_in, kind_of
 from aworld_cli.recipe.document import Document, KeyPath, dotted
 from aworld_cli.recipe.environment import resolve_environment
 from aworld_cli.recipe.leaves import leaves, options_at
-from aworld_cli.recipe.loading import Chosen, Plan, value_at
 from aworld_cli.recipe.numbers import bool_problem
+from aworld_cli.recipe.plan import Chosen, Plan, value_at
 from aworld_cli.recipe.schema import DEFAULT_KINDS, STAGES, Recipe, Sampling
 from aworld_cli.recipe.secrets import LITERAL, is_literal_secret, is_secret, looks_secret, speaks_of_secret
+from aworld_cli.recipe.stages import plan_stages
 
 M = TypeVar("M", bound=BaseModel)
 _VERSION: Final = "`aworld: 1`, the version of the recipe language"
@@ -52,8 +53,6 @@ class Planner:
             RecipeError: all that is wrong, a line each.
             PluginError: nothing else is wrong, but components that are named are missing, broken or ambiguous.
         """
-        from aworld_cli.recipe.stages import plan_stages
-
         recipe = self.model(Recipe, self.value, (), beside=("extends",))
         chosen = {kind: self.component(kind, (kind,)) for kind in SINGLE}
         many = {key: self._components(key, kind) for key, kind in MANY.items()}

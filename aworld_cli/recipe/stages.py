@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aworld_cli.errors import did_you_mean
 from aworld_cli.recipe.document import KeyPath
 from aworld_cli.recipe.keep import compile_keep
-from aworld_cli.recipe.loading import Chosen, PlannedStage
-from aworld_cli.recipe.planner import Planner
+from aworld_cli.recipe.plan import Chosen, PlannedStage
 from aworld_cli.recipe.schema import STAGES, CollectStage, SftStage, TrainerStage
+
+if TYPE_CHECKING:
+    from aworld_cli.recipe.planner import Planner
 
 _STAGE: Final = f"each stage is one key ({', '.join(STAGES)}) with its settings below it"
 

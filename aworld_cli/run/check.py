@@ -12,7 +12,7 @@ from aworld_cli.environment.base import Environment, Task
 from aworld_cli.errors import MachineError, PluginError, Problem, RecipeError, did_you_mean
 from aworld_cli.model.base import HasCheckpoint, ModelContext
 from aworld_cli.recipe.document import KeyPath
-from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
+from aworld_cli.recipe.plan import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, TrainStage
 from aworld_cli.tool.base import StdioServer
 from aworld_cli.trainer.base import Trainer

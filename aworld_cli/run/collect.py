@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from aworld_cli.environment.base import Task
 from aworld_cli.model.base import HasCheckpoint, Model
 from aworld_cli.model.codec import Codec
-from aworld_cli.recipe.loading import Plan, PlannedStage
+from aworld_cli.recipe.plan import Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, EvalStage
 from aworld_cli.report.metrics import Tally
 from aworld_cli.run.check import select_tasks, tool_server

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aworld_cli.environment.base import Environment
-from aworld_cli.recipe.loading import Plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.run.clock import StageClock
 from aworld_cli.run.directory import RunDirectory
 from aworld_cli.run.progress import Listener

@@ -14,7 +14,7 @@ from aworld_cli.environment.base import Environment
 from aworld_cli.errors import AWorldError, RecipeError, Stopped, TooManyErrors, UsageError
 from aworld_cli.model.base import HasCheckpoint, Model, ModelContext
 from aworld_cli.recipe.keep import compile_keep
-from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
+from aworld_cli.recipe.plan import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, SftStage, TrainerStage, TrainStage
 from aworld_cli.reporter.base import RunInfo
 from aworld_cli.run.announce import JournalTail

@@ -14,7 +14,7 @@ from aworld_cli.host.inventory import location
 from aworld_cli.host.loader import Plugin
 from aworld_cli.host.registry import Registry
 from aworld_cli.recipe.document import Document
-from aworld_cli.recipe.loading import Plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.run.directory import SCHEMA_VERSION, RunDirectory, read_json, write_json
 from aworld_cli.run.machine import distributions, git_revision, machine
 from aworld_cli.seeds import derive_seed

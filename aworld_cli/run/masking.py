@@ -10,7 +10,7 @@ from typing import Any
 
 from aworld_cli.recipe.document import KeyPath
 from aworld_cli.recipe.environment import references, scalars, substitute
-from aworld_cli.recipe.loading import value_at
+from aworld_cli.recipe.plan import value_at
 
 _MASK = "**********"  # how pydantic shows a secret
 _SHORTEST = 4  # characters of a value that is searched for within longer texts

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from aworld_cli.errors import PluginError
 from aworld_cli.model.base import ModelContext
-from aworld_cli.recipe.loading import Chosen, Plan
+from aworld_cli.recipe.plan import Chosen, Plan
 from aworld_cli.resources import HasResources, Resources
 
 

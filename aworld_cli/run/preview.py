@@ -11,7 +11,7 @@ from typing import Any
 
 from aworld_cli.environment.base import Task
 from aworld_cli.model.base import HasCheckpoint
-from aworld_cli.recipe.loading import Chosen, Plan, PlannedStage
+from aworld_cli.recipe.plan import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, SftStage, TrainStage
 from aworld_cli.run.check import check_machine, check_plan, tool_server
 from aworld_cli.run.masking import Mask

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from aworld_cli.recipe.environment import dotted
-from aworld_cli.recipe.loading import Plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.resources import ProcessPlan
 from aworld_cli.run.check import tool_server
 from aworld_cli.run.masking import Mask

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aworld_cli.errors import AWorldError, UsageError, did_you_mean
-from aworld_cli.recipe.loading import PlannedStage
+from aworld_cli.recipe.plan import PlannedStage
 from aworld_cli.recipe.schema import CollectStage, EvalStage
 from aworld_cli.report.tables import percent
 from aworld_cli.run.summary import StageSummary

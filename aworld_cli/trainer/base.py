@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from aworld_cli.environment.base import Task
 
 if TYPE_CHECKING:
-    from aworld_cli.recipe.loading import Plan
+    from aworld_cli.recipe.plan import Plan
 
 Report = Callable[["StageProgress"], None]
 

@@ -13,7 +13,8 @@ from aworld_cli.host.loader import load_plugins
 from aworld_cli.host.registry import Registry
 from aworld_cli.recipe.document import Document, parse_document
 from aworld_cli.recipe.layers import MAX_CHAIN, copies, merge, read_recipe
-from aworld_cli.recipe.loading import Plan, load_plan, plan_document
+from aworld_cli.recipe.loading import load_plan, plan_document
+from aworld_cli.recipe.plan import Plan
 
 BASE = """\
 aworld: 1

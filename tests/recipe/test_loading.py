@@ -9,7 +9,8 @@ import pytest
 from aworld_cli.errors import PluginError, RecipeError, UsageError
 from aworld_cli.host.loader import load_plugins
 from aworld_cli.host.registry import Registry
-from aworld_cli.recipe.loading import Plan, load_plan
+from aworld_cli.recipe.loading import load_plan
+from aworld_cli.recipe.plan import Plan
 
 GOOD = """\
 aworld: 1

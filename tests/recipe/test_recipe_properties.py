@@ -16,7 +16,8 @@ from aworld_cli.host.registry import Registry
 from aworld_cli.recipe.document import parse_document, parse_value
 from aworld_cli.recipe.environment import scalars
 from aworld_cli.recipe.layers import merge
-from aworld_cli.recipe.loading import plan_document, value_at
+from aworld_cli.recipe.loading import plan_document
+from aworld_cli.recipe.plan import value_at
 
 RECIPE: dict[str, Any] = {
     "aworld": 1,

@@ -18,7 +18,8 @@ from aworld_cli.host.component import Component
 from aworld_cli.host.loader import Plugin, load_plugins
 from aworld_cli.host.registry import Registry
 from aworld_cli.model.base import ChatRequest, ModelContext, Reply
-from aworld_cli.recipe.loading import Plan, load_plan
+from aworld_cli.recipe.loading import load_plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.run.directory import RunDirectory
 from aworld_cli.run.execute import Run
 from aworld_cli.run.stopping import Stopping

@@ -12,7 +12,8 @@ from aworld_cli.environment.base import Task
 from aworld_cli.errors import PluginError, RecipeError
 from aworld_cli.host.loader import load_plugins
 from aworld_cli.host.registry import Registry
-from aworld_cli.recipe.loading import Plan, load_plan
+from aworld_cli.recipe.loading import load_plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.run.check import check_plan, select_tasks
 from tests.conftest import Aworld
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aworld_cli.errors import AWorldError, UsageError
-from aworld_cli.recipe.loading import PlannedStage
+from aworld_cli.recipe.plan import PlannedStage
 from aworld_cli.recipe.schema import EvalStage, RolloutStage, Stage, TrainStage
 from aworld_cli.run.summary import StageSummary
 from aworld_cli.run.threshold import Threshold, read_threshold

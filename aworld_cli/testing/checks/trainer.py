@@ -11,7 +11,8 @@ from aworld_cli.host.component import Component
 from aworld_cli.host.loader import Plugin
 from aworld_cli.host.registry import Registry, describe
 from aworld_cli.recipe.document import Document
-from aworld_cli.recipe.loading import Plan, plan_document
+from aworld_cli.recipe.loading import plan_document
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.testing.check import Check, fail
 from aworld_cli.testing.subject import Subject
 from aworld_cli.trainer.base import Trainer

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from aworld_cli.errors import AWorldError, MachineError
-from aworld_cli.recipe.loading import Plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.resources import Resources
 from aworld_cli.trainer import StageProgress, TrainerContext, TrainerResult
 from aworld_local.client import WorkerClient, WorkerDied, WorkerFailed, worker_resources

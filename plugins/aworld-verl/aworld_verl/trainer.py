@@ -8,7 +8,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from aworld_cli.recipe.loading import Plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.report.metrics import Tally
 from aworld_cli.resources import Resources
 from aworld_cli.trainer import StageProgress, TrainerContext, TrainerResult

@@ -13,7 +13,7 @@ import pytest
 
 from aworld_cli.errors import AWorldError, MachineError
 from aworld_cli.model import ModelContext, SamplingParams
-from aworld_cli.recipe.loading import Plan
+from aworld_cli.recipe.plan import Plan
 from aworld_cli.trainer import StageProgress, TrainerContext
 from aworld_local.client import WorkerClient
 from aworld_local.model import LocalConfig, local
