@@ -10,6 +10,7 @@ import typer
 
 from aworld_cli import __version__
 from aworld_cli.cli import output
+from aworld_cli.cli.completion import complete_installed
 from aworld_cli.cli.groups import RootGroup
 from aworld_cli.cli.state import read_global_options, state
 from aworld_cli.errors import AWorldError
@@ -43,7 +44,12 @@ def root(
     ] = False,
     disable_plugin: Annotated[
         list[str] | None,
-        typer.Option("--disable-plugin", metavar="NAME", help="Do not load this plugin; repeatable, anywhere."),
+        typer.Option(
+            "--disable-plugin",
+            metavar="NAME",
+            help="Do not load this plugin; repeatable, anywhere.",
+            autocompletion=complete_installed,
+        ),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks; anywhere on the line.")] = False,
 ) -> None:

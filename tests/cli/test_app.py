@@ -83,6 +83,7 @@ def test_commands_and_options_complete(add_plugin: AddPlugin, tmp_path: Path) ->
     assert completions("aworld mi", tmp_path) == ["mine"]
     assert {command.name for command in COMMANDS} <= set(completions("aworld ", tmp_path))
     assert "--resume" in completions("aworld run --re", tmp_path)
+    assert completions("aworld --disable-plugin ver", tmp_path) == ["verl"]
 
 
 def test_completion_survives_a_broken_plugin(add_plugin: AddPlugin, tmp_path: Path) -> None:
