@@ -14,6 +14,9 @@ def main() -> None:
         return
     try:
         from aworld_cli.cli.app import main as run
+        from aworld_cli.cli.streams import secure
+
+        secure()
     except KeyboardInterrupt:  # imports take a moment too
         sys.stderr.write("error: interrupted\n")
         sys.exit(130)

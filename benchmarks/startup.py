@@ -44,9 +44,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         commands = prepare(Path(folder), dict(peer.split("=", 1) for peer in given.peer))
         environment = {**os.environ, "PYTHONPATH": folder, "COLUMNS": "100", "HOME": folder}
-        table("with byte-code", commands, environment, given.rounds)
+        kept = table("with byte-code", commands, environment, given.rounds)
         bare = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(Path(folder) / "none")}
-        table("without byte-code", commands, {**environment, **bare}, max(given.rounds // 3, 2))
+        kept &= table("without byte-code", commands, {**environment, **bare}, max(given.rounds // 3, 2))
+    if not kept:
+        raise SystemExit(1)
 
 
 def prepare(folder: Path, peers: dict[str, str]) -> dict[str, list[str]]:
@@ -73,8 +75,8 @@ def works(command: list[str]) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def table(title: str, commands: dict[str, list[str]], environment: dict[str, str], rounds: int) -> None:
-    """Print the least CPU time of each command, and its ratio to the first."""
+def table(title: str, commands: dict[str, list[str]], environment: dict[str, str], rounds: int) -> bool:
+    """Print the least CPU time of each command, and its ratio to the first; return whether all keep their limits."""
     least = measure(commands, environment, rounds)
     base = next(iter(least.values()))
     print(f"\n{title}, {rounds} rounds, Python {sys.version.split()[0]}\n")
@@ -82,6 +84,7 @@ def table(title: str, commands: dict[str, list[str]], environment: dict[str, str
     for name, seconds in least.items():
         limit = f"{LIMITS[name]:g}" if name in LIMITS else ""
         print(f"{name:<24} {1000 * seconds:8.0f} {seconds / base:7.2f} {limit:>8}")
+    return all(least[name] <= limit * base for name, limit in LIMITS.items())
 
 
 def measure(commands: dict[str, list[str]], environment: dict[str, str], rounds: int) -> dict[str, float]:

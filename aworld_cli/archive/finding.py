@@ -32,7 +32,8 @@ def find_run(text: str, runs_dir: Path) -> Path:
         if back < len(names):
             return (runs_dir / names[back]).absolute()
         raise UsageError(f"{runs_dir} holds {len(names)} runs" if names else f"{runs_dir} holds no runs")
-    chosen = names if text in names else [name for name in names if text and name.startswith(text.rstrip("/"))]
+    beginning = text.rstrip("/")  # of "/", nothing is left, with which all names begin
+    chosen = names if text in names else [name for name in names if beginning and name.startswith(beginning)]
     if text in chosen:
         return (runs_dir / text).absolute()
     if len(chosen) == 1:

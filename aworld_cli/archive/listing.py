@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from aworld_cli.archive.store import PARTS, StoredRun, is_written, read_run, size_of, start_time
+from aworld_cli.archive.store import StoredRun, is_written, read_run, size_of, start_time
 from aworld_cli.errors import AWorldError, UsageError
+from aworld_cli.run.summary import PARTS
 
 #: What `status` may be. `stopped` is also a run whose process was killed.
 STATUSES = ("running", "done", "stopped", "failed", "damaged")

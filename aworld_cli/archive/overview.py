@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from aworld_cli.archive.store import PARTS, StoredRun, StoredStage
+from aworld_cli.archive.store import StoredRun, StoredStage
+from aworld_cli.run.summary import PARTS
 from aworld_cli.trajectory.stored import SETTLED, StoredEpisodes
 
 _SLOWEST = 5

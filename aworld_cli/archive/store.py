@@ -20,9 +20,6 @@ from aworld_cli.errors import UsageError
 from aworld_cli.run.directory import SCHEMA_VERSION, read_json
 from aworld_cli.run.summary import StageSummary
 
-#: What the counts of a stage sum to `selected` from.
-PARTS = ("correct", "wrong", "limit", "error", "missing")
-
 _STAMP = re.compile(r"\d{8}T\d{6}Z(?=-)")
 
 

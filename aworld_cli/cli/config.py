@@ -114,10 +114,12 @@ def _show(rows: list[Row]) -> None:
         if row["scope"] != scope:
             table.add_section()
             scope = row["scope"]
-        table.add_row(Text(row["key"]), Text(_plain(row["value"])), Text(row["origin"]))
+        table.add_row(*(Text(_plain(row[column])) for column in ("key", "value", "origin")))
     output.console(stderr=False).print(table)
 
 
 def _plain(value: Any) -> str:
-    """Return a value on one line, as YAML would have it."""
-    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
+    """Return a value on one line, as YAML would have it; in quotes where nothing else shows what is in a text."""
+    if isinstance(value, str) and value and value.isprintable():
+        return value
+    return json.dumps(value, ensure_ascii=isinstance(value, str))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -126,14 +127,19 @@ def _start(recipe: Path, settings: list[str], runs_dir: Path, min_score: str | N
     check_plan(plan, plan.environment.make())
     check_machine(plan)
     directory = RunDirectory.create(runs_dir, plan.recipe.name)
-    for name, text in copies(plan.document).items():
-        copy = directory.path / name
-        try:
-            copy.parent.mkdir(exist_ok=True)
-            copy.write_bytes(text.encode())
-        except OSError as error:
-            raise MachineError(f"{copy}: cannot be written: {error.strerror}") from error
-    write_lock(directory, plan, state.registry())
+    try:
+        for name, text in copies(plan.document).items():
+            copy = directory.path / name
+            try:
+                copy.parent.mkdir(exist_ok=True)
+                copy.write_bytes(text.encode())
+            except OSError as error:
+                raise MachineError(f"{copy}: cannot be written: {error.strerror}") from error
+        write_lock(directory, plan, state.registry())
+    except BaseException:  # without a lock it is no run
+        shutil.rmtree(directory.path, ignore_errors=True)
+        directory.close()
+        raise
     return directory, plan
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,6 +39,7 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
 )
 
+_ROWS = 1_000  # of a table at a time: a long one takes memory, and shows nothing until it is whole
 _OUTCOMES = ("correct", "wrong", "limit", "error", "cancelled", "failed")
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Show at most so many, the newest.")]
 Status = Annotated[
@@ -89,7 +91,9 @@ def _list(limit: int | None, status: str | None, runs_dir: Path | None, *, as_js
 @app.command("show", cls=RunCommand)
 def show(
     ctx: typer.Context,
-    run: RunArgument,
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help=f"{RUN_HELP} The latest if absent.", show_default=False)
+    ] = "latest",
     task: Annotated[
         str | None, typer.Argument(metavar="[TASK]", help="A task: show its transcript.", show_default=False)
     ] = None,
@@ -162,7 +166,11 @@ def _show_tasks(stages: list[StoredStage], outcome: str | None, *, original: boo
         return
     from aworld_cli.report.stored import rows_table
 
-    output.console(stderr=False).print(rows_table("", wanted))
+    console = output.console(stderr=False)
+    group = list(islice(wanted, _ROWS))
+    console.print(rows_table("", group))
+    while group := list(islice(wanted, _ROWS)):
+        console.print(rows_table("", group))
 
 
 def _show_task(

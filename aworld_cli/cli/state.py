@@ -9,10 +9,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from aworld_cli.cli import output
-from aworld_cli.errors import PluginError, UsageError
+from aworld_cli.errors import PluginError, UsageError, did_you_mean
 from aworld_cli.host.containment import silence
 from aworld_cli.host.loader import Plugin, disabled_by_environment, load_plugins
 from aworld_cli.host.registry import Registry
+from aworld_cli.host.scan import canonical
 from aworld_cli.settings.places import config_file
 from aworld_cli.settings.variables import misspelt
 
@@ -43,6 +44,7 @@ class State:
                 plugins = load_plugins(disabled=disabled, builtin_only=self.builtin_only)
             if not completing:
                 _warn(plugins)
+                _warn_of_unknown(disabled, plugins)
                 for text in misspelt(os.environ):
                     output.warning(text)
             self._registry = Registry(plugins)
@@ -51,6 +53,14 @@ class State:
     def forget(self) -> None:
         """Load the plugins anew when they are asked for next, for the docs, which run many commands in one process."""
         self._registry = None
+
+
+def _warn_of_unknown(disabled: Iterable[str], plugins: Iterable[Plugin]) -> None:
+    known = {name for plugin in plugins for name in (plugin.name, plugin.distribution)}
+    forms = {canonical(name) for name in known}
+    for name in sorted(disabled):
+        if canonical(name) not in forms:
+            output.warning(f"no plugin to disable is called {name!r}{did_you_mean(name, known)}")
 
 
 def _warn(plugins: Iterable[Plugin]) -> None:

@@ -123,7 +123,7 @@ def _describe(report: RecipeReport, plan: Plan, missing: Sequence[str]) -> None:
         report.add("weights", Finding("ok", "there, where the recipe needs any that no run makes"))
     except MachineError as error:
         for line in str(error).splitlines():
-            report.add("weights", Finding("error", line))
+            report.add("weights", _with_remedy(line))
     for tool in plan.tools:
         server = tool_server(tool)
         report.add(f"tool {server.name}", _program(server.command, server.cwd, server.env.get("PATH"), mask))
@@ -132,6 +132,12 @@ def _describe(report: RecipeReport, plan: Plan, missing: Sequence[str]) -> None:
     gpus = max((need.resources.gpus for need in needs), default=0)
     if gpus:
         report.jobs.append(Job("gpus", _gpus(gpus), required=True))
+
+
+def _with_remedy(text: str) -> Finding:
+    """Return an error whose text ends in what to do about it, after its last `;` or `: `."""
+    at = max(text.rfind("; "), text.rfind(": "))
+    return Finding("error", text[:at], text[at + 1 :].strip()) if at > 0 else Finding("error", text)
 
 
 def _program(command: str, cwd: str | None, path: str | None, mask: Mask) -> Finding:

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, TextIO
 
 _LONGEST = 1_000  # characters of an exception's text
+_open = open  # a plugin may put another in its place
 
 _lock = Lock()
 _depth = 0
@@ -55,11 +56,17 @@ def describe(error: BaseException) -> str:
     """Return an exception as one line, whatever its own text does."""
     try:
         text = " ".join(str(error).split())
-    except Exception as second:  # a broken __str__ of a plugin's own class
-        text = f"its text cannot be had ({type(second).__name__})"
+    except KeyboardInterrupt:
+        raise
+    except BaseException as second:  # a broken __str__ of a plugin's own class: SystemExit, its own
+        text = f"its text cannot be had ({_name(second)})"
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}..."
-    return f"{type(error).__name__}: {text or 'no message'}"
+    return f"{_name(error)}: {text or 'no message'}"
+
+
+def _name(error: BaseException) -> str:
+    return str(type.__dict__["__name__"].__get__(type(error)))  # a metaclass may have a `__name__` of its own
 
 
 def _enter() -> None:
@@ -101,7 +108,7 @@ def _leave() -> None:
 def _to_stderr() -> Any:
     """Return a new stream on file descriptor 2: a plugin may close it, or wrap it and let go of it; none shares it."""
     try:
-        return open(  # and left open: handlers that the plugin made of it go on using it
+        return _open(  # and left open: handlers that the plugin made of it go on using it
             2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
         )
     except OSError:
@@ -116,6 +123,6 @@ def _directory() -> Path | None:
 
 
 def _flush(stream: TextIO | None) -> None:
-    with suppress(OSError, ValueError, AttributeError):
+    with suppress(Exception):  # it may be a plugin's own
         if stream is not None:
             stream.flush()

@@ -57,7 +57,7 @@ def location(plugin: Plugin) -> tuple[str, bool]:
     if not plugin.metadata:
         return "", False
     metadata = Path(plugin.metadata)
-    with suppress(OSError, ValueError, AttributeError, TypeError):
+    with suppress(OSError, ValueError, AttributeError, TypeError, RecursionError):
         origin = json.loads((metadata / "direct_url.json").read_text(encoding="utf-8"))
         if origin.get("dir_info", {}).get("editable"):
             return unquote(urlsplit(origin["url"]).path), True

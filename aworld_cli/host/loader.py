@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import reprlib
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ __all__ = ["GROUP", "SLOW", "Plugin", "Status", "disabled_by_environment", "load
 
 #: Seconds after which a plugin's import is called slow.
 SLOW = 0.5
+
+_MOST = 10**6  # the version of an API is below it
 
 Status = Literal["ok", "disabled", "failed", "incompatible", "shadowed"]
 _VALUE = re.compile(r"(?P<module>[\w.]+)\s*(:\s*(?P<attributes>[\w.]+))?\s*(\[.*\])?")
@@ -95,9 +98,9 @@ def _load(found: Found, manager: pluggy.PluginManager) -> Plugin:
         with contained():
             module = _import(found)
             stated = getattr(module, "aworld_api", None)
-            api = stated if isinstance(stated, int) else None
-            if stated != API_VERSION:
-                said = "states no aworld_api" if stated is None else f"was built for plugin API {stated}"
+            api = stated if type(stated) is int and abs(stated) < _MOST else None
+            if api is None or api != API_VERSION:
+                said = "states no aworld_api" if stated is None else f"was built for plugin API {_short(stated)}"
                 reason = f"{said}; this aworld speaks {API_VERSION}"
                 return _plugin(found, "incompatible", reason, api=api, seconds=time.perf_counter() - started)
             offer = ask(manager, module, f"{found.name!r} of {found.distribution}")
@@ -107,6 +110,11 @@ def _load(found: Found, manager: pluggy.PluginManager) -> Plugin:
         seconds = time.perf_counter() - started
         return _plugin(found, "failed", describe(error), api=api, seconds=seconds, error=error)
     return _plugin(found, "ok", "", offer, api=api, module=module, seconds=time.perf_counter() - started)
+
+
+def _short(stated: object) -> str:
+    """Return what a plugin states as its API, on one line."""
+    return reprlib.repr(stated) if isinstance(stated, int | str | float) else f"a {type(stated).__name__}"
 
 
 def _import(found: Found) -> Any:

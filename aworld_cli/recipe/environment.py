@@ -107,7 +107,8 @@ class _Resolver:
             self._problem(path, str(error))
             return value
         for name in missing:
-            text = f"the environment variable {name} is not set; set it, or write ${{env:{name}:-default}}"
+            text = f"the environment variable {name} is not set; set it, or, for what is no secret, give it a default: "
+            text += f"${{env:{name}:-default}}"
             self._problem(path, text)
         self.length += len(resolved)
         if self.length > MAX_TEXT:

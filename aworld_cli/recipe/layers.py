@@ -138,11 +138,9 @@ class _Bases:
         for at, name in _extended(file):
             target = _beside(Path(file.source), name)
             path = _identity(target)
-            fault = self._refused(path, chain)
+            fault = self._refused(path, chain) or _unreachable(target)
             if fault:
                 file.faults.append((at, file.problem(at, fault)))
-            elif not target.exists():
-                file.faults.append((at, file.problem(at, f"there is no file {target}")))
             elif path not in self._seen:
                 self._seen.add(path)
                 base = scan_document(target)
@@ -166,12 +164,27 @@ def _extended(file: Document) -> list[tuple[KeyPath, str]]:
     names: dict[KeyPath, Any] = {(EXTENDS,): given}
     if isinstance(given, list):
         names = {(EXTENDS, index): name for index, name in enumerate(given)}
-    wrong = [at for at, name in names.items() if not isinstance(name, str) or not name.strip() or "${env:" in name]
+    wrong = [at for at, name in names.items() if not _is_path(name)]
     if wrong or not names:
         at: KeyPath = wrong[0] if wrong else (EXTENDS,)
         file.faults.append((at, file.problem(at, "the path of a recipe file is expected, or a list of such paths")))
         return []
     return list(names.items())
+
+
+def _is_path(name: Any) -> bool:
+    return isinstance(name, str) and bool(name.strip()) and "${env:" not in name and "\0" not in name
+
+
+def _unreachable(target: Path) -> str:
+    """Return why there is nothing to read at a path; "" where something is."""
+    try:
+        target.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no file {target}"
+    except OSError as error:  # its name is too long, or its folder may not be looked into
+        return f"{target} cannot be read: {error.strerror}"
+    return ""
 
 
 def _beside(file: Path, name: str) -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 from aworld_cli.errors import RecipeError, UsageError, did_you_mean
 from aworld_cli.recipe.components import is_component, kind_of
 from aworld_cli.recipe.document import Document, KeyPath, Place, parse_value
+from aworld_cli.recipe.yaml12 import MAX_DEPTH
 from aworld_cli.settings.variables import RECIPE_PREFIX
 
 
@@ -62,11 +63,15 @@ class _Override:
             fault = "--set takes key.path=value; there is one without `=`"
         elif not all(parts):
             fault = f"--set {key.strip()}: write it as key.path=value"
+        elif len(parts) > MAX_DEPTH:
+            fault = f"--set {key.strip()[:20]}...: a path of more than {MAX_DEPTH} keys"
         return cls(parts, text, Place(f"--set {'.'.join(parts)}", layer="flag"), loose=False, fault=fault)
 
     @classmethod
     def of_variable(cls, name: str, parts: Sequence[str], text: str) -> _Override:
         fault = "" if all(parts) else f"{name}: write it as {RECIPE_PREFIX}KEY__PATH, two underscores between keys"
+        if len(parts) > MAX_DEPTH:
+            fault = f"{name[:40]}...: a path of more than {MAX_DEPTH} keys"
         return cls(parts, text, Place(name, layer="variable"), loose=True, fault=fault)
 
     def apply(self, document: Document) -> None:

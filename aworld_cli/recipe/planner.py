@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection
 from typing import Any, Final, TypeVar
@@ -14,7 +15,7 @@ from aworld_cli.host.registry import Registry
 from aworld_cli.recipe import wording
 from aworld_cli.recipe.components import MANY, SINGLE, components_in, kind_of
 from aworld_cli.recipe.document import Document, KeyPath, dotted
-from aworld_cli.recipe.environment import resolve_environment
+from aworld_cli.recipe.environment import references, resolve_environment, scalars
 from aworld_cli.recipe.leaves import leaves, options_at
 from aworld_cli.recipe.numbers import bool_problem
 from aworld_cli.recipe.plan import Chosen, Plan, value_at
@@ -24,6 +25,8 @@ from aworld_cli.recipe.stages import plan_stages
 
 M = TypeVar("M", bound=BaseModel)
 _VERSION: Final = "`aworld: 1`, the version of the recipe language"
+_OPENING: Final = "${env:"
+_SHORTEST: Final = 4  # characters of a value that is looked for within texts
 _WORD: Final = re.compile(r"[A-Za-z0-9_./-]{1,60}")
 
 
@@ -121,10 +124,10 @@ class Planner:
         """Refuse literal secrets in every file, whatever covers them: a run keeps its files as they were given."""
         for file in self.document.files:
             for kind, path, component in components_in(file.value):
-                names = (
-                    {kind_of(path, component), *self._names(path)} if "kind" not in component else {component["kind"]}
-                )
-                for name in names:
+                names = {kind_of(path, component)}
+                if "kind" not in component:
+                    names |= self._names(path)
+                for name in filter(None, names):
                     self._check_file(file, kind, name, path, component)
 
     def _names(self, path: KeyPath) -> set[str | None]:
@@ -132,12 +135,12 @@ class Planner:
         values = [self.document.value, *(file.value for file in self.document.files)]
         return {kind_of(path, value_at(value, path)) for value in values}
 
-    def _check_file(self, file: Document, kind: Kind, name: Any, path: KeyPath, component: dict[str, Any]) -> None:
+    def _check_file(self, file: Document, kind: Kind, name: str, path: KeyPath, component: dict[str, Any]) -> None:
         try:
-            model = self.registry.find(kind, name).config_model() if isinstance(name, str) else None
+            model = self.registry.find(kind, name).config_model()
         except PluginError:  # said where the recipe's layers come together, if it is used
             return
-        for leaf in leaves(model, component) if model is not None else ():
+        for leaf in leaves(model, component):
             if is_literal_secret(leaf):
                 self.problems.append(file.problem((*path, *leaf.path), LITERAL))
 
@@ -158,10 +161,10 @@ class Planner:
             for at, text in wording.explain(model, items, value, lambda at: self._veil(model, at, path), beside):
                 if at not in refused:
                     shown = value_at(value, at) if self._veil(model, at, path) is None else None
-                    self.problem((*path, *at), text + self._advice((*path, *at), shown))
+                    self.problem((*path, *at), self._unsaid(path, text) + self._advice((*path, *at), shown))
             return None
         except AWorldError as error:
-            self.problem(path, str(error))
+            self.problem(path, self._unsaid(path, str(error)))
             return None
 
     def _veil(self, model: type[BaseModel], at: KeyPath, path: KeyPath) -> str | None:
@@ -178,6 +181,17 @@ class Planner:
             or any(map(is_secret, options_at(model, at)))
         )
         return "" if secret else None
+
+    def _unsaid(self, path: KeyPath, text: str) -> str:
+        """Return a plugin's text with a reference for each value of a variable that stands at or below a path."""
+        for at, written in scalars(value_at(self.document.value, path)):
+            value = value_at(self.value, (*path, *at))
+            if isinstance(written, str) and isinstance(value, str) and value != written and _OPENING in written:
+                parts = [(os.environ.get(part.name, ""), part.text) for part in references(written)]
+                for said, reference in ((value, written), *parts):
+                    if len(said) >= _SHORTEST:
+                        text = text.replace(repr(said), reference).replace(said, reference)
+        return text
 
     def _advice(self, path: KeyPath, value: Any) -> str:
         """Return how to mend what is wrong at a path of the recipe itself; "" where the text says it all."""
@@ -209,7 +223,8 @@ class Planner:
 
     def _broken(self, place: KeyPath, path: KeyPath, error: PluginError) -> None:
         at = self.document.place(place)
-        self.broken.append(Problem(str(error), dotted(path), at.source, at.line, at.column))
+        text = self._unsaid(path, str(error))
+        self.broken.append(Problem(text, dotted(path), at.source, at.line, at.column))
 
 
 def _sure(chosen: Chosen | None) -> Chosen:

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from aworld_cli.archive.listing import Listed
 from aworld_cli.archive.overview import Row, StageOverview
-from aworld_cli.archive.store import PARTS
 from aworld_cli.report.plain import Line, clean_line
 from aworld_cli.report.tables import percent, short
+from aworld_cli.run.summary import PARTS
 
 _RUN_FIGURES = ("stages", "episodes", "metric", "seconds", "size")
 _LEFT = frozenset(

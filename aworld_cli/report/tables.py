@@ -79,7 +79,7 @@ def _episodes(collected: list[StageSummary]) -> Table:
     parts = ("selected", "correct", "wrong", "limit", "error", "missing")
     table = _table("Episodes", "stage", *parts)
     for item in collected:
-        table.add_row(item.name, *(f"{item.counts[part]:,}" for part in parts))
+        table.add_row(item.name, *(f"{item.counts.get(part, 0):,}" for part in parts))
     return table
 
 

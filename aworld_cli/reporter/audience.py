@@ -1,10 +1,12 @@
 """Everyone who hears of a run: the recipe's reporters, and the plugins that implement event hooks.
 
-Each is on its own: one that fails costs a warning and hears no more; the run and the others go on.
+Each is on its own: one that fails costs a warning and hears no more; the run and the others go on. Summaries are given
+as copies; records, which may be long, are not.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -100,18 +102,20 @@ class Audience:
 
     def stage_finished(self, stage: str, summary: Mapping[str, Any]) -> None:
         """A stage is done."""
-        self._tell("stage_finished", stage, summary)
+        self._tell("stage_finished", stage, copy.deepcopy(summary))
 
     def run_finished(self, status: str, summary: Mapping[str, Any]) -> None:
         """The run ends."""
-        self._tell("run_finished", status, summary)
+        self._tell("run_finished", status, copy.deepcopy(summary))
 
     def _tell(self, event: str, *arguments: Any, fatal: Sequence[Reporter] = ()) -> None:
         for title, reporter in list(self._hearing):
             try:
                 with redirect_stdout(sys.stderr):
                     getattr(reporter, event)(*arguments)
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:  # the user's
+                raise
+            except BaseException as error:  # SystemExit, or a CancelledError that is not ours: nothing is awaited here
                 if isinstance(error, AWorldError) and reporter in fatal:
                     raise
                 self._hearing.remove((title, reporter))

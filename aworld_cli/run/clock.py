@@ -13,11 +13,12 @@ class StageClock:
     """Counts a stage's seconds and keeps them on disk, so that a resumed stage goes on from where it was killed.
 
     Args:
-        folder: the stage's directory.
+        folder: the stage's directory, two levels below the run's.
     """
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / ".seconds"
+        self._run = folder.parent.parent
         self._before = 0.0
         with contextlib.suppress(OSError, ValueError):
             self._before = float(self._file.read_text())
@@ -36,5 +37,7 @@ class StageClock:
             return
         self._written = now
         with contextlib.suppress(OSError):
+            if not self._run.is_dir():  # removed under us: nothing is to be left in its place
+                return
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.write_text(f"{self.seconds:.3f}\n")

@@ -82,6 +82,27 @@ class RunDirectory:
             self._lock = lock
             return
 
+    def check(self) -> None:
+        """Check that the directory is still where it was: what is written to one that was removed is lost.
+
+        Raises:
+            MachineError: it was moved or removed.
+        """
+        if self._lock is None:
+            return
+        try:
+            there = os.path.samestat(os.fstat(self._lock.fileno()), (self.path / ".lock").stat())
+        except FileNotFoundError:
+            there = False
+        except OSError as error:
+            raise MachineError(f"{self.path}: cannot be read: {error.strerror}") from error
+        if not there:
+            gone = MachineError(
+                f"{self.path}: was moved or removed while the run wrote to it; what is there is not whole"
+            )
+            gone.resumable = False  # not by that path
+            raise gone
+
     def close(self) -> None:
         """Release the lock."""
         if self._lock is not None:

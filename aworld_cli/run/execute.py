@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import dataclasses
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,6 @@ class Run:
         self.shared: dict[str, Any] = {}
         self.checkpoint: Path | None = None
         self.summaries: list[StageSummary] = []
-        self._started = time.monotonic()
         self._environment: Environment | None = None
         self._trainers: dict[str, Trainer] = {}
         self._preparing: dict[str, asyncio.Task[None]] = {}
@@ -149,6 +148,7 @@ class Run:
         finally:
             clock.tick(force=True)
         summary = dataclasses.replace(summary, seconds=clock.seconds)
+        self.directory.check()
         write_json(self.directory.stage(stage.directory) / "summary.json", summary.to_json())
         return summary
 
@@ -275,15 +275,16 @@ class Run:
         return RunInfo(
             name=self.directory.path.name,
             directory=self.directory.path,
-            recipe=self.plan.document.value,
+            recipe=copy.deepcopy(self.plan.document.value),
             seed=self.plan.recipe.seed,
             resumed=resumed,
             stages=tuple(stage.name for stage in self.plan.stages),
         )
 
     def _save(self, status: Status) -> dict[str, Any]:
-        seconds = time.monotonic() - self._started
+        seconds = sum(summary.seconds for summary in self.summaries)  # over all processes that worked on the run
         value = run_summary(self.directory.path.name, status, self.summaries, seconds)
         with contextlib.suppress(AWorldError) if status in ("failed", "stopped") else contextlib.nullcontext():
+            self.directory.check()
             write_json(self.directory.summary_file, value)
         return value

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from aworld_cli.run.directory import SCHEMA_VERSION
 
 Status = Literal["running", "done", "stopped", "failed"]
+#: What the counts of a stage sum to `selected` from.
+PARTS = ("correct", "wrong", "limit", "error", "missing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +51,52 @@ class StageSummary:
     def from_json(value: dict[str, Any]) -> StageSummary:
         """Read what `to_json` returned. Raises TypeError or KeyError when it is something else."""
         given = {"rescored": [], **value}
+        # what was not finite is null on disk
+        totals = {key: math.nan if total is None else total for key, total in _mapping(given["totals"]).items()}
+        given["totals"] = totals
         summary = StageSummary(**{key: given[key] for key in StageSummary.__dataclass_fields__})
-        kinds = {"counts": dict, "metrics": dict, "totals": dict, "name": str, "kind": str, "rescored": list}
-        for name, kind in kinds.items():
-            if not isinstance(getattr(summary, name), kind):
-                raise TypeError(f"{name} is no {kind.__name__}")
+        for name in ("name", "kind", "checkpoint", "model"):
+            if not isinstance(given[name], str if name in ("name", "kind") else str | None):
+                raise TypeError(f"{name} is no text")
+        if not _is_whole(summary.samples) or summary.samples < 1 or not isinstance(summary.rescored, list):
+            raise TypeError("samples or rescored")
+        if not _are_numbers([summary.seconds, *totals.values()]):
+            raise TypeError("seconds or totals")
+        for results in (value, *(entry["before"] for entry in summary.rescored)):
+            _check_results(results["counts"], results["metrics"], summary.kind)
         return summary
 
     @property
     def errors(self) -> int:
         """Episodes that ended in an infrastructure error or never ran."""
         return self.counts.get("error", 0) + self.counts.get("missing", 0)
+
+
+def _check_results(counts: Any, metrics: Any, kind: str) -> None:
+    """Raise TypeError or KeyError when these are not a stage's counts and metrics."""
+    if not all(map(_is_whole, _mapping(counts).values())):
+        raise TypeError("counts")
+    if kind in ("rollout", "eval") and counts["selected"] != sum(counts[part] for part in PARTS):
+        raise TypeError("counts do not sum to selected")
+    if kind in ("rollout", "eval") and not _mapping(metrics).keys() >= {"reward", "tool_use"}:
+        raise KeyError("reward and tool_use")
+    for name, metric in _mapping(metrics).items():
+        if not _are_numbers([_mapping(metric)[key] for key in ("value", "low", "high", "n")]):
+            raise TypeError(f"the metric {name}")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"a mapping is expected, not {type(value).__name__}")
+    return value
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 def run_summary(run: str, status: Status, stages: list[StageSummary], seconds: float) -> dict[str, Any]:

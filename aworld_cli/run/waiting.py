@@ -44,12 +44,12 @@ class WaitingReport:
 
     @contextlib.contextmanager
     def signals(self) -> Iterator[None]:
-        """Listen to SIGUSR1 for as long as the block lasts."""
-        before = signal.signal(signal.SIGUSR1, self._handle)
+        """Listen to SIGUSR1 for as long as the block lasts; later ones must not end a run that is done."""
+        signal.signal(signal.SIGUSR1, self._handle)
         try:
             yield
         finally:
-            signal.signal(signal.SIGUSR1, before)
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
     def listen(self) -> None:
         """Listen to SIGUSR1 from now on."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from aworld_cli.errors import UsageError, did_you_mean
@@ -48,16 +48,19 @@ class Settings(BaseSettings):
             return [name.strip() for name in value.split(",") if name.strip()]
         return value
 
-    @field_validator("max_errors", mode="before")
+    @field_validator("max_errors", "grace", mode="before")
     @classmethod
-    def _no_bool(cls, value: Any) -> Any:
+    def _no_bool(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, bool):
-            raise ValueError(f"a whole number is expected, got {str(value).lower()}")
+            wanted = "a whole number" if info.field_name == "max_errors" else "a number"
+            raise ValueError(f"{wanted} is expected, got {str(value).lower()}")
         return value
 
     @field_validator("runs_dir")
     @classmethod
     def _home(cls, value: Path) -> Path:
+        if "\0" in str(value):
+            raise ValueError("a path is expected, got one with a null character")
         try:
             return value.expanduser()
         except RuntimeError as error:  # `~name` of nobody

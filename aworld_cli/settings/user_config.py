@@ -54,6 +54,8 @@ def read_user_config() -> UserConfig:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:  # not TOML, or not UTF-8
         raise UsageError(f"{path}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: nested too deeply") from error
 
 
 def _marks(text: str) -> dict[_Path, tuple[int, int]]:

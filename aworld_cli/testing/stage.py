@@ -93,6 +93,7 @@ class EchoModel:
     def __init__(self, *, calls: int = 1, seed: int | None = None) -> None:
         self.calls = calls
         self.seed = seed
+        self.asked: list[int] = []  # the seeds of the replies, in their order
 
     async def start(self) -> None:
         """Nothing to get ready."""
@@ -110,6 +111,7 @@ class EchoModel:
         """Let other episodes go first."""
         import asyncio
 
+        self.asked.append(params.seed)
         await asyncio.sleep(0 if self.seed is None else random.Random(f"{self.seed}/{params.seed}").random() / 100)
 
     def said(self, messages: Sequence[Message], *, tools: bool) -> Message:

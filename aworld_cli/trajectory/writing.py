@@ -24,9 +24,11 @@ def write_file(rows: Iterable[dict[str, Any]], path: Path, *, form: str, parquet
         force: replace a file that is there.
 
     Raises:
-        UsageError: there is such a file already.
+        UsageError: there is such a file already, or it is no file: a device or a pipe would be replaced.
         MachineError: it cannot be written, or pyarrow is not installed.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise UsageError(f"{path}: is no ordinary file; leave --output out, and send standard output there")
     if path.is_dir() or (path.exists() and not force):
         raise UsageError(f"{path}: is there already; choose another name, or replace it with --force")
     partial = path.with_name(f".{path.name}.new")
@@ -72,7 +74,7 @@ def _write_parquet(rows: Iterable[dict[str, Any]], path: Path, form: str) -> int
             for group in _groups(rows):
                 writer.write_table(pa.Table.from_pylist([_columns(row, form) for row in group], schema=schema))
                 count += len(group)
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
         raise MachineError(f"{path.name}: a value does not fit its column: {error}") from error
     return count
 

@@ -38,6 +38,27 @@ def test_a_full_disk_is_something_the_machine_lacks(teacher_recipe: Recipe, tmp_
     done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 6, done.stderr
     assert "recipe.yaml: cannot be written: File too large" in done.stderr and "Traceback" not in done.stderr
+    assert list((tmp_path / "runs").iterdir()) == []  # without a lock it could be neither resumed nor removed
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [
+        ("<&- 2>&-", 0, ""),
+        (">&-", 0, "selected 1"),
+        ("2>/dev/full", 0, ""),
+        (">/dev/full", 6, "cannot be written to standard output: No space left on device"),
+        ("2>&1 >/dev/null | true; exit ${PIPESTATUS[0]}", 0, ""),
+    ],
+)
+def test_standard_streams_that_are_closed_or_full(
+    redirection: str, code: int, said: str, teacher_recipe: Recipe, tmp_path: Path
+) -> None:
+    command = f"{sys.executable} -m aworld_cli run {teacher_recipe(tasks=1)} {redirection}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr and "Traceback" not in done.stderr
+    assert json.loads((only_run(tmp_path) / "summary.json").read_text())["status"] == "done"
 
 
 def test_no_value_of_a_setting_is_on_disk_but_in_the_recipe(

@@ -96,6 +96,35 @@ def test_what_is_damaged_is_listed_with_the_reason(runs: Path, call: Call) -> No
     assert "damaged: not a run directory" in call("runs").stdout
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("counts", "wrong"), [None]),
+        (("counts", "correct"), 7),
+        (("metrics", "pass@1", "low"), "0.5"),
+        (("metrics", "pass@1"), {"value": 1.0, "lnw": 0.5, "high": 1.0, "n": 12}),
+        (("metrics", "tool_use"), True),
+        (("seconds",), None),
+        (("samples",), 0),
+        (("rescored",), [{"file": "f", "before": []}]),
+    ],
+)
+def test_a_damaged_summary_keeps_no_other_run_from_being_listed(
+    path: tuple[str, ...], value: object, runs: Path, call: Call
+) -> None:
+    file = runs / RIGHT / "stages/02-eval/summary.json"
+    whole = json.loads(file.read_text())
+    part = whole
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    file.write_text(json.dumps(whole))
+    assert {run["run"]: run["status"] for run in listed(call("runs", "--json"))} == {WRONG: "done", RIGHT: "damaged"}
+    for command in (("runs", "show", RIGHT), ("runs", "diff", WRONG, RIGHT), ("runs", "resume", RIGHT)):
+        done = call(*command)
+        assert done.returncode == 2 and str(file) in done.stderr, done.stderr
+
+
 def test_a_run_that_is_written_is_running(held: Path, call: Call) -> None:
     assert {run["run"]: run["status"] for run in listed(call("runs", "--json"))} == {WRONG: "running", RIGHT: "done"}
     assert "status:  running" in call("runs", "show", WRONG).stdout
@@ -170,6 +199,7 @@ def test_ways_to_name_a_run(runs: Path, call: Call, tmp_path: Path) -> None:
         ("zzz", f"newest: {WRONG}, {RIGHT}"),
         ("..", "not a run directory"),
         ("", "no run is called ''"),
+        ("/", "/: not a run directory"),
     ],
 )
 def test_a_run_that_is_not_there(name: str, said: str, runs: Path, call: Call) -> None:
@@ -236,6 +266,14 @@ def test_episodes_by_outcome(runs: Path, call: Call) -> None:
     assert listed(call("runs", "show", WRONG, "--tasks", "--outcome", "error", "--json")) == []
     assert "did you mean 'error'" in call("runs", "show", WRONG, "--outcome", "eror").stderr
     assert wrong[0]["task"] in call("runs", "show", WRONG, "--tasks").stdout
+
+
+def test_a_long_list_comes_in_parts(runs: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = call("runs", "show", WRONG, "--tasks").stdout
+    monkeypatch.setattr("aworld_cli.cli.runs._ROWS", 4)
+    parts = call("runs", "show", WRONG, "--tasks").stdout
+    assert (whole.count("outcome"), parts.count("outcome")) == (1, 5)
+    assert len([line for line in parts.splitlines() if line.strip().startswith(("rollout", "eval"))]) == 18
 
 
 def test_of_two_records_of_an_episode_the_later_counts(runs: Path, call: Call) -> None:

@@ -26,7 +26,9 @@ class Config(BaseModel):
     @field_validator("fault")
     @classmethod
     def check(cls, value):
-        return {}[value] if value == "option" else value
+        if value.startswith("sure: x"):
+            raise ValueError(f"the fault {value!r} is none")
+        return {}[value] if value == "option" or value.startswith("sure") else value
     def model_dump(self, **options):
         return {}[1] if self.fault == "dump" else super().model_dump(**options)
 class Task:
@@ -100,6 +102,28 @@ def write(tmp_path: Path, add_plugin: AddPlugin) -> Write:
         return path
 
     return written
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('fault: ""', 'fault: "${env:HIDDEN}"'),  # its validator raises ValueError with the value in its text
+        ('fault: ""', 'fault: "sure: ${env:HIDDEN}"'),  # it raises KeyError
+        ("kind: mine, fault", 'kind: "${env:HIDDEN}", fault'),
+        ("tools: []", 'tools: [{kind: "x/${env:HIDDEN}"}]'),
+    ],
+)
+def test_no_error_says_the_value_of_a_variable(
+    old: str, new: str, write: Write, aworld: Aworld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIDDEN", "sure: x4711")
+    recipe = write()
+    recipe.write_text(recipe.read_text().replace(old, new, 1))
+    for command in (["validate"], ["validate", "--json"], ["config"], ["--debug", "run", "--dry-run"]):
+        done = aworld(*command, recipe)
+        assert done.returncode in (4, 5), command
+        assert "${env:HIDDEN}" in done.stdout + done.stderr
+        assert "x4711" not in done.stdout + done.stderr.rpartition("Traceback")[2]
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,8 @@ def test_a_file_that_is_reached_twice_counts_once(write: Write) -> None:
         ({"own": "extends: []"}, "own.yaml:1:1: extends: the path of a recipe file is expected"),
         ({"own": "extends: [b.yaml, ~]", "b": "a: 1"}, "own.yaml:1:19: extends[1]: the path of a recipe file"),
         ({"own": "extends: '${env:X}.yaml'"}, "own.yaml:1:1: extends: the path of a recipe file is expected"),
+        ({"own": 'extends: "a\\0b"'}, "own.yaml:1:1: extends: the path of a recipe file is expected"),
+        ({"own": f"extends: {'x' * 300}"}, "cannot be read: File name too long"),
         ({"own": "extends: {a: b}"}, "own.yaml:1:1: extends: the path of a recipe file is expected"),
     ],
 )

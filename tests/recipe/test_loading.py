@@ -77,6 +77,8 @@ def test_good_recipe(tmp_path: Path, registry: Registry) -> None:
         ("digits: 2", "digits: !!null abc", "r.yaml:7:11: environment.digits: what stands after !!null"),
         ("digits: 2", f"digits: {'1' * 5000}", "r.yaml:7:11: environment.digits: a number of more than 300 digits"),
         ("digits: 2", f"digits: 0x{'f' * 300}", "r.yaml:7:11: environment.digits: a number of more than 300 digits"),
+        ("kind: calculator", "kind: [calculator]", "r.yaml:4:10: tools[0].kind: text is expected, got a list"),
+        ("kind: calculator", "kind: {a: 1}", "r.yaml:4:10: tools[0].kind: text is expected, got a mapping"),
         ("name: test", 'name: "\\ud800"', "r.yaml:2:7: name: half of a surrogate pair"),
         ("name: test", 'name: "\\UFFFFFFFF"', "r.yaml:2:10: not valid YAML: an escape that is no character"),
         ("digits: 2", f"x: {'[' * 150}{']' * 150}", "nested more than 100 deep"),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
+import math
 
 import pytest
 from rich.console import Console
 
-from aworld_cli.report.tables import closing_tables, short
+from aworld_cli.report.tables import closing_tables, short, stage_line
 from aworld_cli.run.summary import StageSummary
+from aworld_cli.trajectory.journal import finite
 
 COUNTS = {"selected": 2048, "correct": 1014, "wrong": 1033, "limit": 1, "error": 0, "missing": 0}
 FIGURE = {"value": 0.4954, "low": 0.4721, "high": 0.5188, "n": 2048}
@@ -46,3 +49,9 @@ def test_an_evaluation_without_correct_answers_shows_its_reward() -> None:
 )
 def test_figures_for_people(value: float, text: str) -> None:
     assert short(value) == text
+
+
+def test_a_figure_that_was_not_finite_is_read_back_and_shown() -> None:
+    made = StageSummary("sft", "sft", 1.0, totals={"steps": 2, "loss": math.nan}, checkpoint="c")
+    read = StageSummary.from_json(json.loads(json.dumps(finite(made.to_json()))))
+    assert "loss nan" in stage_line(read)

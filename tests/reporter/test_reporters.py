@@ -134,6 +134,37 @@ def test_a_reporter_that_fails_costs_a_warning(
     assert f"warning: reporter 'mine' of aworld-mine failed in {event} (KeyError: '{event}')" in done.stderr
 
 
+MEDDLING = """
+import asyncio
+from aworld_cli.host import hookimpl
+aworld_api = 1
+@hookimpl
+def aworld_run_started(run):
+    run.recipe.clear()
+@hookimpl
+def aworld_stage_finished(summary):
+    summary["counts"].clear()
+    summary["name"] = "other"
+@hookimpl
+def aworld_run_finished(summary):
+    summary["stages"].clear()
+    raise asyncio.CancelledError
+"""
+
+
+def test_a_reporter_that_changes_what_it_is_told_or_cancels_changes_no_result(
+    aworld: Aworld, teacher_recipe: Recipe, add_plugin: AddPlugin
+) -> None:
+    add_plugin("meddling", MEDDLING)
+    done = aworld("run", teacher_recipe(tasks=2), "--json")
+    assert done.returncode == 0, done.stderr
+    assert "failed in run_finished (CancelledError" in done.stderr
+    assert [(stage["name"], stage["counts"]["selected"]) for stage in json.loads(done.stdout)["stages"]] == [
+        ("rollout", 2),
+        ("eval", 4),
+    ]
+
+
 def test_a_reporter_that_cannot_work_stops_the_run(
     aworld: Aworld, add_plugin: AddPlugin, teacher_recipe: Recipe
 ) -> None:

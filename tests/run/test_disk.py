@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -96,3 +97,23 @@ def test_of_two_that_resume_one_run_at_once_one_is_refused(
         assert "another process is writing this run; wait for it, or stop it" in said[codes.index(2)]
         assert server.counters.requests == 8  # no episode was run by both
     assert len(run.records()) == 8 and run.status() == "done"
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_directory_that_goes_away_during_a_run(
+    moved: bool, start: Start, slow: Slow, aworld: Aworld, tmp_path: Path
+) -> None:
+    with FakeModelServer(chat=answer, latency=1) as server:
+        run = start(slow(server, tasks=4, concurrency=8))
+        run.wait_for(lambda: server.counters.in_flight == 8)
+        path = run.directory
+        path.rename(tmp_path / "moved")
+        if not moved:
+            shutil.rmtree(tmp_path / "moved")
+        assert run.end() == 6
+        assert f"error: {path}: was moved or removed while the run wrote to it" in run.said
+        assert "go on with" not in run.said and not path.exists()
+        if moved:  # nothing was lost
+            before = server.counters.requests
+            assert aworld("run", "--resume", tmp_path / "moved").returncode == 0
+            assert server.counters.requests == before == 8

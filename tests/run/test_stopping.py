@@ -106,6 +106,17 @@ def test_signals_while_the_process_ends_do_not_change_its_exit_code(start: Start
         assert run.end() == 3, run.said
 
 
+def test_sigusr1_does_not_end_a_run_that_is_done(start: Start, slow: Slow) -> None:
+    with FakeModelServer(chat=answer) as server:
+        run = start(slow(server, tasks=1))
+        run.wait_for(lambda: "eval done in" in run.said)
+        while run.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(run.process.pid, signal.SIGUSR1)
+            time.sleep(0.001)
+        assert run.end() == 0, run.said[-2000:]
+
+
 def test_two_signals_at_once_are_one(start: Start, slow: Slow) -> None:
     with FakeModelServer(chat=answer, latency=1) as server:
         run = start(slow(server, tasks=2))

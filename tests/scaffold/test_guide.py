@@ -82,7 +82,12 @@ def test_every_kind_is_documented() -> None:
 
 
 def test_the_interfaces_are_those_of_the_code() -> None:
-    files = [*CORE.glob("*/base.py"), CORE / "host/component.py", CORE / "trajectory/record.py"]
+    files = [
+        *CORE.glob("*/base.py"),
+        CORE / "host/component.py",
+        CORE / "trajectory/record.py",
+        CORE / "trajectory/message.py",
+    ]
     known = {node.name: shape(node) for file in files for node in classes(file.read_text())}
     compared = set()
     for block in BLOCKS:
@@ -95,7 +100,17 @@ def test_the_interfaces_are_those_of_the_code() -> None:
                 compared.add(node.name)
     interfaces = {kind.capitalize() for kind in KINDS if kind != "tool"}
     assert interfaces <= compared
-    assert {"Component", "Command", "Check", "Task", "Grade", "TrainerContext", "StdioServer", "RunInfo"} <= compared
+    assert {
+        "Component",
+        "Command",
+        "Check",
+        "Task",
+        "Grade",
+        "TrainerContext",
+        "StdioServer",
+        "RunInfo",
+        "Message",
+    } <= compared
     assert str(inspect.signature(EpisodeError)).startswith("(kind: 'str', message: 'str', *, retryable: 'bool' = True")
     assert "EpisodeError(kind, message, *, retryable=True, fatal=False)" in TEXT
 

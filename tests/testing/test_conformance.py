@@ -47,6 +47,7 @@ BAD: list[tuple[str, list[tuple[str, str]], str, str]] = [
     ),
     ("tool", [("aworld_api = 1", "aworld_api = 1\nimport {name}_impl")], "components are lazy", "drop that import"),
     ("tool", [('"Mine"', '" "')], "offers something", "has no summary"),
+    ("tool", [("@hookimpl\n", "")], "offers something", "aworld_components has no decorator @hookimpl"),
     ("tool", [('return [Component("{kind}"', 'return [] and [Component("{kind}"')], "offers something", "no component"),
     # a component
     ("tool", [("{name}_impl:make", "{name}_impl:maker")], "factory and config exist", "cannot be loaded"),

@@ -13,6 +13,13 @@ BAD: list[tuple[str, list[tuple[str, str]], str, str]] = [
     ("environment", [("range(self.config.size)", "range(0)")], "tasks are sound", "has no tasks"),
     ("environment", [('f"{split}-{n}"', 'f"{n}"')], "tasks are sound", "stands for two tasks"),
     ("environment", [('(Message("user", one),)', "()")], "tasks are sound", "not some trajectory.Message"),
+    (
+        "environment",
+        [('(Message("user", one),)', 'Message("user", one)')],
+        "tasks are sound",
+        "not some trajectory.Message in a tuple",
+    ),
+    ("environment", [("return made[:limit]", "return iter(made[:limit])")], "tasks are sound", "not a list"),
     ("environment", [("return made[:limit]", "return made")], "limit is respected", "are not the first 1"),
     ("environment", [("return made[:limit]", "return made[-(limit or 0):]")], "limit is respected", "a beginning of"),
     (
@@ -26,6 +33,13 @@ BAD: list[tuple[str, list[tuple[str, str]], str, str]] = [
     ("environment", [("raise ValueError(", "raise KeyError(")], "unknown split", "KeyError"),
     ("environment", [("answer == task.answer", "answer.strip() == task.answer")], "grades every answer", "None raised"),
     ("environment", [("float(correct)", "2 * float(correct)")], "grades every answer", "not in [0, 1]"),
+    ("environment", [("def grade", "async def grade")], "grades every answer", "it is not awaited"),
+    (
+        "environment",
+        [("        correct =", "        __import__('time').sleep(1.1)\n        correct =")],
+        "grades every answer",
+        "on the event loop",
+    ),
     (
         "environment",
         [("Grade(float(correct)", "Grade(__import__('random').random()")],
@@ -153,6 +167,12 @@ BAD: list[tuple[str, list[tuple[str, str]], str, str]] = [
         "leaves nothing when cancelled",
         "is left running",
     ),
+    (
+        "model",
+        [("def make(config, context)", "def make(config)")],
+        "starts nothing",
+        "(options, context: ModelContext)",
+    ),
     # agents
     ("agent", [("return list(task.messages)", "return []")], "opens with messages", "not a list of some"),
     (
@@ -173,6 +193,14 @@ BAD: list[tuple[str, list[tuple[str, str]], str, str]] = [
         "ends in a valid attempt",
         "not a text or None",
     ),
+    (
+        "agent",
+        [("attempt.answer = reply.message.content", "answer = reply.message.content"), ("return\n", "return answer\n")],
+        "ends in a valid attempt",
+        "set attempt.answer, and return nothing",
+    ),
+    ("agent", [("attempt.answer =", "_ =")], "ends in a valid attempt", "attempt.answer is None"),
+    ("agent", [("reply(turn=turn", "reply(turn=0")], "ends in a valid attempt", "thus one seed"),
     (
         "agent",
         [("session.observe(said)", "session.observe([Message('user', 'go on')])")],
@@ -326,6 +354,7 @@ BAD: list[tuple[str, list[tuple[str, str]], str, str]] = [
         "hears a run",
         "copy it first",
     ),
+    ("reporter", [("def trajectory_", "async def trajectory_")], "hears a run", "it is not awaited"),
     ("reporter", [(', errors="replace"', "")], "hears odd values", "UnicodeEncodeError"),
     ("reporter", [("json.dumps(summary)", "json.dumps(summary, allow_nan=False)")], "hears odd values", "ValueError"),
     ("reporter", [('"mine.txt", "a"', '"mine.txt", "x"')], "hears a run that fails and goes on", "FileExistsError"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -190,6 +191,21 @@ def test_a_file_is_not_replaced_unless_asked(runs: Path, call: Call) -> None:
     done = call("runs", "export", WRONG, "--to", "jsonl", "-o", target, "--force", "--json")
     assert json.loads(done.stdout) == {"run": WRONG, "file": str(target), "rows": 18, "kept": 18, "episodes": 18}
     assert len(target.read_text().splitlines()) == 18
+
+
+@pytest.mark.parametrize("to", ["jsonl", "parquet"])
+def test_a_device_or_a_pipe_is_never_replaced(to: str, runs: Path, call: Call) -> None:
+    pipe = runs.parent / "pipe"
+    os.mkfifo(pipe)
+    done = call("runs", "export", WRONG, "--to", to, "-o", pipe, "--force")
+    assert done.returncode == 2 and "no ordinary file" in done.stderr and pipe.is_fifo()
+
+
+def test_a_number_that_no_column_holds(runs: Path, call: Call) -> None:
+    rewrite(journal_of(runs), seed=2**70)
+    done = call("runs", "export", WRONG, "--to", "parquet", "-o", runs.parent / "out.parquet")
+    assert done.returncode == 6 and "does not fit its column" in done.stderr
+    assert names(runs.parent) == ["runs"]
 
 
 def test_a_damaged_line_fails_and_leaves_the_old_file(runs: Path, call: Call) -> None:

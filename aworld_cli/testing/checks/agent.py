@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from aworld_cli.agent.base import Agent
+from aworld_cli.agent.base import Agent, AgentContext, Attempt
 from aworld_cli.environment.base import Task
 from aworld_cli.errors import AWorldError, ContextOverflow, EpisodeError
 from aworld_cli.host.registry import describe
@@ -45,21 +45,37 @@ def _tasks(number: int) -> list[Task]:
     return KitEnvironment().tasks("train", number)
 
 
+class _Heard:
+    """An agent, of which it is kept what `attempt` returns."""
+
+    result: object = None
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.name: str = getattr(agent, "name", "agent")
+        self.opening = agent.opening
+
+    async def attempt(self, context: AgentContext, attempt: Attempt) -> None:
+        """See `Agent.attempt`."""
+        self.result = await cast(Any, self.agent).attempt(context, attempt)
+
+
 async def _episode(
     subject: Subject, agent: Agent, model: Any, task: Task, *, tools: KitTools | None = None, sample: int = 0
 ) -> Trajectory:
     """Run one episode by the real code; what is not an EpisodeError or an AWorldError fails the check."""
     __tracebackhide__ = True
+    heard = _Heard(agent)
     runner = EpisodeRunner(
         environment=KitEnvironment(),
-        agent=agent,
+        agent=heard,
         model=cast(Model, model),
         tools=cast(ToolSet, tools or KitTools()),
         sampling=Sampling(),
     )
     try:
         async with asyncio.timeout(_SECONDS):
-            return await runner.run(Episode(task, sample, 1_000 + sample))
+            trajectory = await runner.run(Episode(task, sample, 1_000 + sample))
     except (EpisodeError, AWorldError, _Unavailable):
         raise
     except TimeoutError as error:
@@ -70,6 +86,11 @@ async def _episode(
         )
     except Exception as error:
         subject.fail(f"attempt() raised {describe(error)}; see aworld_cli.agent.Agent.attempt", error)
+    subject.require(
+        heard.result is None,
+        f"attempt() returned {heard.result!r:.100}, which nobody reads; set attempt.answer, and return nothing",
+    )
+    return trajectory
 
 
 def _opening(subject: Subject) -> None:
@@ -92,6 +113,10 @@ def _valid(subject: Subject, trajectory: Trajectory) -> None:
     )
     subject.require(
         answer is None or isinstance(answer, str), f"its attempt's answer is {answer!r}, not a text or None"
+    )
+    subject.require(
+        answer is not None or outcome != "answered",
+        "its attempt's outcome is 'answered', but attempt.answer is None; set it to what the model said",
     )
     subject.require(
         bool(limit) == (outcome == "limit"),
@@ -132,6 +157,11 @@ def _attempts(subject: Subject) -> None:
                 agent: Agent = subject.make()
                 trajectory = await _episode(subject, agent, model, _tasks(1)[0])
                 _valid(subject, trajectory)
+                subject.require(
+                    len(set(model.asked)) == len(model.asked),
+                    "two replies of an episode have one `turn`, thus one seed, so one text may come twice; number all "
+                    "replies, across the episode's sessions",
+                )
 
     asyncio.run(main())
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +36,32 @@ def _made(subject: Subject) -> None:
     """`aworld validate` makes components too. A surviving process or thread fails the check by itself."""
     config, arguments = subject.config(), _arguments(subject)
     try:
-        made = subject.registered.factory()(config, *arguments)
+        factory = subject.registered.factory()
+        _fits(subject, factory, [config, *arguments])
+        made = factory(config, *arguments)
     except PluginError as error:
         fail(str(error), error)
     except AWorldError:
         return  # it cannot be made here, and says so as it should
     except (Exception, SystemExit) as error:
-        fail(f"{subject.title}: its factory raised {_said(error)}; see `Component.factory` for what it is given", error)
+        fail(f"{subject.title}: its factory raised {_said(error)}", error)
     name = getattr(made, "name", None)
     subject.require(
         isinstance(name, str) and name,
         f"its factory made a {type(made).__name__} without a `name`, by which records and messages call it",
     )
+
+
+def _fits(subject: Subject, factory: Any, arguments: Sequence[Any]) -> None:
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):
+        return  # not every callable has one
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        given = "(options, context: ModelContext)" if len(arguments) > 1 else "(options)"
+        subject.fail(f"its factory takes {signature}, and that of a {subject.component.kind} is given {given}: {error}")
 
 
 def _arguments(subject: Subject) -> list[Any]:

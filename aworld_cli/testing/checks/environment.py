@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -19,6 +21,7 @@ from aworld_cli.trajectory.record import Grade
 
 _LISTED = 500  # tasks of a split that are compared between processes
 _GRADED = 5  # tasks of a split that answers are graded for
+_GRADE_SECONDS = 1.0  # of one grade: the event loop waits for it
 _ANSWERS: tuple[str | None, ...] = (None, "", "42", "The answer is: naïve 数 \N{BULLSEYE}", "\x00\n{}%s", "7 " * 20_000)
 
 
@@ -57,7 +60,9 @@ def _listing(subject: Subject, limit: int | None = None) -> tuple[Environment, d
 
 def _ask_tasks(subject: Subject, environment: Environment, split: str, limit: int | None) -> list[Task]:
     __tracebackhide__ = True
-    tasks: list[Task] = _asked(subject, f"tasks({split!r}, {limit})", lambda: list(environment.tasks(split, limit)))
+    asking = f"tasks({split!r}, {limit})"
+    tasks: list[Task] = _asked(subject, asking, lambda: environment.tasks(split, limit))
+    subject.require(isinstance(tasks, list), f"{asking} gave a {type(tasks).__name__}, not a list")
     return tasks
 
 
@@ -83,8 +88,11 @@ def _tasks(subject: Subject) -> None:
                 "are told apart by it",
             )
             seen[task.id] = split
-            sound = task.messages and all(isinstance(message, Message) for message in task.messages)
-            subject.require(sound, f"the messages of {task.id!r} are {task.messages!r}, not some trajectory.Message")
+            messages = task.messages if isinstance(task.messages, tuple | list) else ()
+            subject.require(
+                messages and all(isinstance(message, Message) for message in messages),
+                f"the messages of {task.id!r} are {task.messages!r}, not some trajectory.Message in a tuple",
+            )
             subject.require(
                 task.answer is None or isinstance(task.answer, str), f"the answer of {task.id!r} is not a text"
             )
@@ -139,8 +147,17 @@ def _grades(subject: Subject) -> None:
     for task in itertools.chain.from_iterable(listing.values()):
         for answer in (*_ANSWERS, task.answer):
             asked = f"grade() of {task.id!r} with the answer {_short(answer)}"
-            first, second = (_grade(subject, environment, task, answer, asked) for _ in range(2))
+            began = time.monotonic()
+            first = _grade(subject, environment, task, answer, asked)
+            middle = time.monotonic()
+            second = _grade(subject, environment, task, answer, asked)
             subject.require(first == second, f"{asked} gave {first} and then {second}; equal answers get equal grades")
+            seconds = min(middle - began, time.monotonic() - middle)
+            subject.require(
+                seconds < _GRADE_SECONDS,
+                f"{asked} took {seconds:.1f} s, and all other episodes wait, for it runs on the event loop; compute "
+                "what is slow once, or not here",
+            )
 
 
 def _grade(subject: Subject, environment: Environment, task: Task, answer: str | None, asked: str) -> Grade:
@@ -151,6 +168,9 @@ def _grade(subject: Subject, environment: Environment, task: Task, answer: str |
         return subject.skip(str(error))
     except Exception as error:
         fail(f"{subject.title}: {asked} raised {describe(error)}; an answer that cannot be read is a wrong one", error)
+    if inspect.iscoroutine(grade):
+        grade.close()  # or Python warns of it elsewhere
+        subject.fail(f"{asked} gave a coroutine, not a trajectory.Grade; write `def grade`, it is not awaited")
     subject.require(isinstance(grade, Grade), f"{asked} gave a {type(grade).__name__}, not a trajectory.Grade")
     try:
         checked(grade)

@@ -6,6 +6,7 @@ import importlib.metadata
 import logging
 from typing import Any
 
+from aworld_cli.host import hooks as known
 from aworld_cli.host.component import API_VERSION, Command, Component
 from aworld_cli.host.loader import Plugin
 from aworld_cli.reporter.audience import hook_reporters
@@ -84,6 +85,10 @@ def _lazy(answer: dict[str, Any]) -> None:
 
 
 def _offers(plugin: Plugin) -> None:
+    for name, hook in sorted(vars(known).items()):
+        own = getattr(plugin.module, name, None) if name.startswith("aworld_") and callable(hook) else None
+        marked = own is None or hasattr(own, "aworld_impl")
+        require(marked, f"{name} has no decorator @hookimpl (of aworld_cli.host), so nobody calls it")
     offered: list[Component | Command] = [*plugin.components, *plugin.commands]
     hooks = hook_reporters([(plugin.name, plugin.module)]) or hasattr(plugin.module, "aworld_checks")
     require(offered or hooks, "it offers no component, no command and no event hook: see aworld_cli.host.hookimpl")

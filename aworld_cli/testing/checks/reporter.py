@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -92,7 +93,7 @@ def _tell(title: str, reporter: Reporter, events: list[Event]) -> None:
     for name, arguments in events:
         before = copy.deepcopy(arguments)
         try:
-            getattr(reporter, name)(*arguments)
+            result = getattr(reporter, name)(*arguments)
         except AWorldError as error:
             if name == "run_started":
                 skip(f"{title}: {error}")
@@ -100,6 +101,9 @@ def _tell(title: str, reporter: Reporter, events: list[Event]) -> None:
         except Exception as error:
             text = f"{title}: {name}() raised {describe(error)}; the run would warn of it and tell it no more"
             fail(text, error)
+        if inspect.iscoroutine(result):
+            result.close()  # or Python warns of it elsewhere
+            fail(f"{title}: {name}() gave a coroutine, so nothing was done; write `def {name}`, it is not awaited")
         plain = [value for value in arguments if isinstance(value, Mapping)]
         require(
             plain == [value for value in before if isinstance(value, Mapping)] or _has_nan(plain),
