@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -10,8 +11,11 @@ def main() -> None:
     if sys.argv[1:] == ["--version"]:  # scripts ask it often; it needs no command line, nor plugins
         from aworld_cli import __version__
 
-        sys.stdout.write(f"aworld {__version__}\n")
-        return
+        try:
+            os.write(1, f"aworld {__version__}\n".encode())
+            return
+        except OSError:  # the command line says what is wrong with standard output
+            pass
     try:
         from aworld_cli.cli.app import main as run
         from aworld_cli.cli.streams import secure

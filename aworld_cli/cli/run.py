@@ -120,7 +120,10 @@ def _start(recipe: Path, settings: list[str], runs_dir: Path, min_score: str | N
     from aworld_cli.run.directory import RunDirectory
     from aworld_cli.run.lock import write_lock
 
-    runs_dir = runs_dir.resolve()
+    try:
+        runs_dir = runs_dir.resolve()
+    except OSError as error:
+        raise MachineError(f"the working directory is gone ({error.strerror}); go to one that is there") from error
     plan = load_plan(recipe, state.registry(), settings)
     _threshold(min_score, plan)
     _go_to_start(plan)

@@ -37,7 +37,10 @@ def write_schema(target: Path, schema: dict[str, Any]) -> None:
 
 def may_write(target: Path) -> bool:
     """Tell whether nothing is at `target`, or a schema that `aworld schema` wrote."""
-    if target.is_fifo() or target.is_char_device():  # /dev/stdout, a process substitution
+    try:
+        if target.is_fifo() or target.is_char_device():  # /dev/stdout, a process substitution
+            return True
+    except OSError:  # its name is too long, say: writing will tell
         return True
     try:
         found = json.loads(target.read_text(encoding="utf-8"))

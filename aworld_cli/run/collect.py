@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from aworld_cli.environment.base import Task
+from aworld_cli.host.registry import describe
 from aworld_cli.model.base import HasCheckpoint, Model
 from aworld_cli.model.codec import Codec
 from aworld_cli.recipe.plan import Plan, PlannedStage
@@ -34,7 +35,8 @@ async def collect(
             recorded as the tokens that it has under the policy's template.
     """
     tasks = select_tasks(context.plan, stage, context.environment)
-    tally = Tally([(task.id, task.hash) for task in tasks], spec.samples)
+    with context.plan.environment.registered.blamed(f"giving the tasks of its split {spec.split!r} a hash"):
+        tally = Tally([(task.id, task.hash) for task in tasks], spec.samples)
     path = context.directory.stage(stage.directory) / "trajectories.jsonl"
     for record in read_journal(path):
         tally.add(record)
@@ -69,6 +71,7 @@ async def _run_episodes(
     codec = await policy_codec(policy)
     runtime: Runtime = context.plan.runtime.make()
     agent = context.plan.agent.make()
+    chosen = stage.model or context.plan.model
     stage_seed = derive_seed(context.plan.recipe.seed, "stage", stage.name)
     total = len(tasks) * spec.samples
     progress = Tracker(context, total, len(settled))
@@ -76,7 +79,8 @@ async def _run_episodes(
         async with ToolSet(tool_servers(context.plan), context.directory.logs) as tools:
             folder = context.directory.stage(stage.directory)
             write_json(folder / "tools.json", [tool.to_json() for tool in tools.specs])
-            await model.start()
+            with chosen.registered.blamed("starting"):
+                await model.start()
             runner = EpisodeRunner(
                 environment=context.environment,
                 agent=agent,
@@ -98,7 +102,10 @@ async def _run_episodes(
             if progress.done < total:
                 context.stopping.check()
     finally:
-        await model.close()
+        try:
+            await model.close()
+        except (Exception, SystemExit) as error:  # what is on record is whole
+            context.listener.note(f"warning: {chosen.registered.title} did not close: {describe(error)}")
 
 
 def pending_episodes(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aworld_cli.environment.base import Environment
-from aworld_cli.errors import AWorldError, RecipeError, Stopped, TooManyErrors, UsageError
+from aworld_cli.errors import AWorldError, PluginError, RecipeError, Stopped, TooManyErrors, UsageError
 from aworld_cli.model.base import HasCheckpoint, Model, ModelContext
 from aworld_cli.recipe.keep import compile_keep
 from aworld_cli.recipe.plan import Chosen, Plan, PlannedStage
@@ -160,7 +160,9 @@ class Run:
         if preparing is not None:
             await preparing
         self._tail = (stage.name, tail)
-        with self.stopping.at_once("training cannot pause; what its last checkpoint does not hold is done again"):
+        assert stage.trainer is not None
+        why = "training cannot pause; what its last checkpoint does not hold is done again"
+        with self.stopping.at_once(why), stage.trainer.registered.blamed("training"):
             result = await self._trainer(stage).train(context)
         self._hear_episodes()
         return StageSummary(
@@ -202,7 +204,16 @@ class Run:
     def environment(self) -> Environment:
         """The recipe's environment."""
         if self._environment is None:
-            self._environment = self.plan.environment.make()
+            made = self.plan.environment.make()
+            missing = [
+                name for name in ("splits", "tasks", "grade", "corpus") if not callable(getattr(made, name, None))
+            ]
+            if missing:
+                title = self.plan.environment.registered.title
+                raise PluginError(
+                    f"{title} has no {' and no '.join(missing)}; see `aworld_cli.environment.Environment`"
+                )
+            self._environment = made
         assert self._environment is not None
         return self._environment
 

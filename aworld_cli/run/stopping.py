@@ -136,6 +136,9 @@ class Stopping:
             if self._presses > 1:  # on its way out already
                 return
             raise Interrupt(self.signal.name)
+        if self._presses > 1 and not self.requested and not self.closing:  # nor has the loop come to the first one
+            with contextlib.suppress(OSError):
+                os.write(2, b"still busy: something keeps the event loop; once more ends the process at once\n")
         with contextlib.suppress(RuntimeError):  # the loop has just been closed: there is nothing left to stop
             self._loop.call_soon_threadsafe(self._ask if self._presses == 1 else self._stop_now)
 

@@ -113,7 +113,7 @@ class LocalRuntime:
                 return await execute(episode)
         except (EpisodeError, AWorldError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # what a plugin calls may call sys.exit, which would end the run
             if deadline.expired():
                 text = f"not done within {self.config.episode_timeout:g} s"
                 raise EpisodeError("timeout", text, retryable=False) from error

@@ -6,6 +6,7 @@ for a value, `_package_` in a path for the package. No other text is changed, so
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -49,7 +50,7 @@ def write_package(names: Names, parent: Path) -> tuple[Path, list[str]]:
         MachineError: it cannot be written; nothing is left of it.
     """
     target = parent / names.distribution
-    if target.exists() or target.is_symlink():
+    if os.path.lexists(target):
         raise UsageError(f"{target} is there already; choose another name, or another place with --directory")
     files = render(names)
     try:

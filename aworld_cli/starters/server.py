@@ -3,6 +3,7 @@
 import re
 
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 server = MCPServer("my-tools", log_level="ERROR")
 
@@ -12,7 +13,7 @@ async def calculator(expression: str) -> str:
     """Work out one sum, difference or product of whole numbers, such as `12+30`."""
     found = re.fullmatch(r"\s*(-?\d+)\s*([-+*])\s*(-?\d+)\s*", expression)
     if found is None:
-        raise ValueError("write it as NUMBER+NUMBER, with +, - or *")  # the agent reads this, and may try again
+        raise ToolError("write it as NUMBER+NUMBER, with +, - or *")  # the agent reads this, and of no other exception
     left, right = int(found[1]), int(found[3])
     return str({"+": left + right, "-": left - right, "*": left * right}[found[2]])
 

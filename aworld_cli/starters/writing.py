@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -23,7 +24,7 @@ def recipe_path(starter: Starter, given: Path | None) -> Path:
     Raises:
         UsageError: the file is not named as YAML is.
     """
-    if given is None or given.is_dir():
+    if given is None or os.path.isdir(given):  # noqa: PTH112 - `Path.is_dir` fails at a name that is too long
         return (given or Path()) / f"{starter.case}.yaml"
     if given.suffix not in (".yaml", ".yml"):
         raise UsageError(f"{given}: a recipe's file ends in .yaml, as in {given.with_suffix('.yaml').name}")
@@ -41,7 +42,7 @@ def write_starter(starter: Starter, recipe: Path, schema: Mapping[str, Any], *, 
     """
     texts = {recipe: _adapted(starter, recipe)}
     texts |= {recipe.parent / name: starter.text(name) for name in starter.files}
-    taken = [str(path) for path in texts if path.exists() or path.is_symlink()]
+    taken = [str(path) for path in texts if os.path.lexists(path)]
     if taken and not force:
         are = "are" if len(taken) > 1 else "is"
         raise UsageError(f"{', '.join(taken)} {are} there already; write elsewhere by --output, or over it by --force")

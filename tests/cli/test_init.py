@@ -130,6 +130,8 @@ def test_a_place_that_cannot_be_written_to(aworld: Aworld, tmp_path: Path) -> No
     done = aworld("init", "rollout", "--output", "file/r.yaml")
     assert done.returncode == 6
     assert done.stderr.startswith("error: file/r.yaml: cannot be written: ") and len(done.stderr.splitlines()) == 1
+    done = aworld("init", "rollout", "--output", f"{'x' * 300}.yaml")
+    assert done.returncode == 6 and len(done.stderr.splitlines()) == 1
     if os.geteuid() != 0:
         tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
         assert aworld("init", "rollout").returncode == 6

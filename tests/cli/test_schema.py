@@ -90,6 +90,8 @@ def test_a_place_that_cannot_be_written_to(aworld: Aworld, tmp_path: Path) -> No
     done = aworld("schema", "--output", "file/recipe.schema.json")
     assert done.returncode == 6 and len(done.stderr.splitlines()) == 1
     assert "file/recipe.schema.json: cannot be written: " in done.stderr
+    done = aworld("schema", "--output", "x" * 300)
+    assert done.returncode == 6 and len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", ["schema", "init"])

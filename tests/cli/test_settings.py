@@ -60,9 +60,13 @@ def test_the_home_directory_may_be_a_tilde(configure: Configure, monkeypatch: py
         ("run_dir = 'x'", "config.toml:1:1: run_dir: unknown key; did you mean 'runs_dir'?"),
         ("max_errors = 'many'", "config.toml:1:1: max_errors: a whole number is expected, got 'many'"),
         ("max_errors = true", "config.toml:1:1: max_errors: a whole number is expected, got true"),
+        ("grace = true", "config.toml:1:1: grace: a number is expected, got true"),
         ("max_errors = -1", "config.toml:1:1: max_errors: must be at least 0, got -1"),
         ("disable_plugins = 3", "config.toml:1:1: disable_plugins: a list is expected, got 3"),
         ("runs_dir = '~nobody-of-this-name/x'", "config.toml:1:1: runs_dir: "),
+        ('runs_dir = "a\\u0000b"', "config.toml:1:1: runs_dir: a path is expected, got one with a null character"),
+        (f"x = {'[' * 3000}", "config.toml: nested too deeply"),
+        (f"{'a.' * 3000}a = 1", "config.toml: nested too deeply"),
         ("runs_dir = ", "config.toml: not valid TOML"),
     ],
 )

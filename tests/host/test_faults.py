@@ -196,3 +196,48 @@ def test_a_plugins_command_that_fails(write: Write, aworld: Aworld) -> None:
     done = aworld("mine", "fails")
     assert done.returncode == 5
     assert done.stderr == "error: the command 'mine' of aworld-mine failed: KeyError: 'oops'\n"
+
+
+BROKEN_AT_RUN = """
+from aworld_cli.environment import Task
+from aworld_cli.host import Component, hookimpl
+from pydantic import BaseModel
+aworld_api = 1
+@hookimpl
+def aworld_components():
+    return [Component("environment", "mine", "mine", __name__ + ":make", __name__ + ":Config")]
+class Config(BaseModel):
+    pass
+class Environment:
+    name = "mine"
+    def splits(self):
+        return ["test"]
+    def tasks(self, split, limit):
+        return [Task("t", TASK)]
+    def grade(self, task, answer, messages):
+        raise AssertionError
+    CORPUS = lambda self: []
+def make(config):
+    return Environment()
+"""
+
+
+@pytest.mark.parametrize(
+    ("task", "corpus", "said"),
+    [
+        (
+            '"text"',
+            "corpus",
+            "environment 'mine' of aworld-mine failed while giving the tasks of its split 'test' a hash",
+        ),
+        ("()", "other", "environment 'mine' of aworld-mine has no corpus"),
+    ],
+)
+def test_an_environment_that_breaks_its_contract_when_it_runs(
+    task: str, corpus: str, said: str, aworld: Aworld, add_plugin: AddPlugin, tmp_path: Path
+) -> None:
+    add_plugin("mine", BROKEN_AT_RUN.replace("TASK)]", f"{task})]").replace("CORPUS", corpus))
+    recipe = "aworld: 1\nname: x\nmodel: {kind: scripted, replies: [a]}\nenvironment: {kind: mine}\n"
+    (tmp_path / "r.yaml").write_text(recipe + "stages: [{eval: {split: test}}]\n")
+    done = aworld("run", "r.yaml")
+    assert (done.returncode, said in done.stderr, "Traceback" in done.stderr) == (5, True, False), done.stderr

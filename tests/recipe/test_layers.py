@@ -293,6 +293,7 @@ def test_the_place_of_a_variable_is_its_name() -> None:
         ({"A____B": "hidden"}, "AWORLD_RECIPE__A____B: write it as"),
         ({"SEED__X": "hidden"}, "AWORLD_RECIPE__SEED__X: seed is a plain value, it has no 'x'"),
         ({"STAGES__EVL__K": "hidden"}, "AWORLD_RECIPE__STAGES__EVL__K: stages has no item 'evl'; it is a list of 2"),
+        ({"__".join("a" * 3000): "hidden"}, "a path of more than 100 keys"),
         ({"EXTENDS": "hidden"}, "AWORLD_RECIPE__EXTENDS: `extends` is read from the recipe file alone"),
         ({"SEED": "1", "seed": "2"}, "the variables AWORLD_RECIPE__SEED and AWORLD_RECIPE__seed say the same key"),
         ({"MODEL__A_B": "1"}, "AWORLD_RECIPE__MODEL__A_B: model has the keys a-b and A_B, which a variable cannot"),

@@ -144,7 +144,7 @@ def test_an_error_in_a_value_that_was_set_names_the_setting(
     assert "1:1" not in str(caught.value)
 
 
-@pytest.mark.parametrize("setting", ["seed", "=1", "stages.9.tasks=1", "name.x=1", "seed=[1"])
+@pytest.mark.parametrize("setting", ["seed", "=1", "stages.9.tasks=1", "name.x=1", "seed=[1", f"{'a.' * 3000}a=1"])
 def test_bad_settings(setting: str, tmp_path: Path, registry: Registry) -> None:
     with pytest.raises(UsageError):
         plan(GOOD, tmp_path, registry, [setting])

@@ -197,9 +197,11 @@ def test_the_third_signal_ends_a_process_whose_event_loop_hangs(start: Start, ad
     run.wait_for(lambda: "with all stacks: " in run.said)
     assert "its grade" in run.said
     assert " grade\n" in (run.directory / "logs" / "waiting-1.txt").read_text()  # the frame that blocks
-    for _ in range(3):
+    for _ in range(2):
         run.send(signal.SIGTERM)
         time.sleep(0.3)
+    assert run.said.count("once more ends the process at once") == 1
+    run.send(signal.SIGTERM)
     assert run.end() == 3
     assert "ended at once by SIGTERM; go on with: aworld run --resume" in run.said
 

@@ -76,6 +76,7 @@ def test_for_scripts(aworld: Aworld, tmp_path: Path) -> None:
         (["model", "verl"], 2, "aworld-verl is a distribution of AWorld itself"),
         (["tool", "calculator"], 2, "there is a tool 'calculator' already, of aworld-toolbox"),
         (["tool", "stdio"], 2, "there is a tool 'stdio' already, of aworld-cli"),
+        (["tool", "mine", "--directory", "x" * 300], 6, "/aworld-mine: cannot be written: "),
         (["tool", "mine", "--directory", "file"], 6, "file/aworld-mine: cannot be written: "),
         (["tool"], 2, "Missing argument 'NAME'"),
     ],
