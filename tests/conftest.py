@@ -11,6 +11,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import settings
+
+# The same examples in every run: what nobody changed must not fail. `--hypothesis-profile=default` looks further.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 Aworld = Callable[..., subprocess.CompletedProcess[str]]
 AddPlugin = Callable[..., Path]

@@ -23,7 +23,7 @@ _PLAIN = r"(?:(?!\$\{env:)[\s\S])*"
 _REFERENCE = r"\$\{env:[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}"  # somewhere in the text
 _SECRET = rf"^$|^{_PLAIN}(?:\$\{{env:[A-Za-z_][A-Za-z0-9_]*(?::-)?\}}{_PLAIN})+$"  # none of them has a default
 _INTEGER = r"^\s*[-+]?[0-9]+(?:_[0-9]+)*(?:\.0+)?\s*$"
-_NUMBER = r"^\s*[-+]?(?:[0-9_]+\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9_]+)?\s*$|^\s*[-+]?(?:[iI][nN][fF]|[nN][aA][nN])"
+_NUMBER = r"^\s*[-+]?(?:[0-9_]+\.?[0-9_]*|\.[0-9_]+)(?:[eE]_*[-+]?[0-9_]+)?\s*$|^\s*[-+]?(?:[iI][nN][fF]|[nN][aA][nN])"
 _SWITCH = "^(?:[01tfynTFYN]|[oO][nN]|[oO][fF][fF]|[yY][eE][sS]|[nN][oO]|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE])$"
 
 

@@ -49,7 +49,8 @@ KEYS = ["kind", "kinds", "name", "split", "model", "steps", "samples", "from", "
 #: What only `validate` can see: what hangs on another key or on a variable's value, and the grammar within a text.
 UNSEEN = re.compile(
     "every k must lie|no earlier stage|two stages are called|multiple of|give `path` or `create`|got the value of"
-    "|not a reference|records have no field|is not allowed|is not an expression|no \\w+ is called '(?:sk-1|3)'"
+    "|not a reference|records have no field|is not allowed|is not an expression"
+    "|no \\w+ is called (?:'(?:sk-1|3)'|\\$\\{env:)"
     "|must be .*, got '[0-9.]+'$|must not hold"
     "|must not be empty"  # of a list whose one item is a variable of a wrong value
 )

@@ -34,6 +34,14 @@ class WakingReplayBuffer(ReplayBuffer):  # type: ignore[misc]
         super().__init__(poll_interval=_POLL_SECONDS, **kwargs)
         _failure.clear()
 
+    def sample(self, *arguments: Any, **named: Any) -> Any:
+        try:
+            return super().sample(*arguments, **named)
+        except RuntimeError as error:  # its own words for groups that all failed; we know what they failed of
+            if _failure and _failure[0] is not error:
+                raise _failure[0] from error
+            raise
+
     def _wait_for_next_poll(self, partition_id: str, last_debug_time: float) -> float:
         if not _failure:
             _wake.wait(self.poll_interval)
