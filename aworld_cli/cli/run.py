@@ -199,6 +199,7 @@ def _execute(
     from aworld_cli.cli.display import Display
     from aworld_cli.run.announce import Announcer
     from aworld_cli.run.execute import Run
+    from aworld_cli.run.masking import unsaid
 
     async def main() -> list[StageSummary]:
         task = asyncio.current_task()
@@ -213,7 +214,8 @@ def _execute(
     with Display() as display:
         stopping.say = display.note
         try:
-            return asyncio.run(main())
+            with unsaid(plan.document.value):
+                return asyncio.run(main())
         except (asyncio.CancelledError, KeyboardInterrupt) as error:
             display.note(hint)
             raise stopping.ended_with() from error

@@ -14,6 +14,7 @@ from aworld_cli.model.base import HasCheckpoint, ModelContext
 from aworld_cli.recipe.document import KeyPath
 from aworld_cli.recipe.plan import Chosen, Plan, PlannedStage
 from aworld_cli.recipe.schema import CollectStage, TrainStage
+from aworld_cli.run.masking import unsaid
 from aworld_cli.tool.base import StdioServer
 from aworld_cli.trainer.base import Trainer
 
@@ -28,6 +29,11 @@ def check_plan(plan: Plan, environment: Environment) -> dict[str, list[Task]]:
         RecipeError: there is no such split, it has too few tasks, or two tool servers have one name; a line each.
         PluginError: the environment or a tool breaks its contract.
     """
+    with unsaid(plan.document.value):
+        return _check_plan(plan, environment)
+
+
+def _check_plan(plan: Plan, environment: Environment) -> dict[str, list[Task]]:
     problems: list[Problem] = []
     found: dict[str, list[Task]] = {}
     for stage in plan.stages:
@@ -100,13 +106,14 @@ def check_machine(plan: Plan) -> None:
     Raises:
         MachineError: something is not there; the text says how to get it.
     """
-    for chosen in (plan.model, *(stage.model for stage in plan.stages if stage.model is not None)):
-        model = _model(plan, chosen)
-        if isinstance(model, HasCheckpoint):
-            try:
-                model.check()
-            except MachineError as error:
-                raise MachineError.of([_at(plan, chosen.path, str(error))]) from error
+    with unsaid(plan.document.value):
+        for chosen in (plan.model, *(stage.model for stage in plan.stages if stage.model is not None)):
+            model = _model(plan, chosen)
+            if isinstance(model, HasCheckpoint):
+                try:
+                    model.check()
+                except MachineError as error:
+                    raise MachineError.of([_at(plan, chosen.path, str(error))]) from error
 
 
 def _model(plan: Plan, chosen: Chosen) -> object:
@@ -122,6 +129,9 @@ def tool_server(tool: Chosen) -> StdioServer:
     server = tool.make()
     if not isinstance(server, StdioServer):
         raise PluginError(f"{tool.registered.title} made a {type(server).__name__}, not a StdioServer")
+    words = [server.command, *server.args] if isinstance(server.args, tuple | list) else [server.args]
+    if not all(isinstance(word, str) for word in words):
+        raise PluginError(f"{tool.registered.title}: the command and each of the args of its server must be text")
     return server
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+from aworld_cli.errors import AWorldError
 from aworld_cli.recipe.document import KeyPath
-from aworld_cli.recipe.environment import references, scalars, substitute
+from aworld_cli.recipe.environment import is_reference, references, scalars, substitute
 from aworld_cli.recipe.plan import value_at
 
 _MASK = "**********"  # how pydantic shows a secret
@@ -70,6 +73,21 @@ class Mask:
         if text in self._wholes:
             return self._wholes[text]
         return self._pattern.sub(lambda match: self._values.get(match[0], match[0]), text)
+
+
+@contextmanager
+def unsaid(recipe: Any) -> Iterator[None]:
+    """Let an AWorldError raised inside say references in place of their values, whatever component wrote its text.
+
+    That is for references without a default, which may stand for secrets; a secret has none.
+    """
+    try:
+        yield
+    except AWorldError as error:
+        mask = Mask([text for _, text in scalars(recipe) if isinstance(text, str) and is_reference(text)])
+        error.args = (mask.hide(str(error)),)
+        error.problems = tuple(replace(problem, message=mask.hide(problem.message)) for problem in error.problems)
+        raise
 
 
 def _searched(value: str) -> str:

@@ -95,7 +95,7 @@ def _stage(
         shown |= {"tasks": len(tasks), "first task": tasks[0].id, "last task": tasks[-1].id}
     if isinstance(spec, CollectStage):
         shown |= {"samples": spec.samples, "episodes": shown["tasks"] * spec.samples}
-        shown["in effect"] = _effective(plan, stage, weights)
+        shown["in effect"] = mask.hide(_effective(plan, stage, weights))
         if spec.sampling is not None:
             shown["sampling"] = mask.overlay(spec.sampling.model_dump(), (*at, "sampling"))
         if stage.model is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
@@ -18,6 +19,7 @@ from aworld_cli.recipe.leaves import leaves
 from aworld_cli.recipe.loading import load_plan
 from aworld_cli.recipe.numbers import bool_problem
 from aworld_cli.recipe.secrets import is_literal_secret, looks_secret, speaks_of_secret
+from tests.conftest import Aworld
 
 RECIPE = """\
 aworld: 1
@@ -237,3 +239,22 @@ def test_true_is_no_number(value: dict[str, Any]) -> None:
 @pytest.mark.parametrize("value", [{"count": 1}, {"flag": True}, {"either": True}, {"anything": True}, {"other": True}])
 def test_true_is_fine_where_it_may_stand(value: dict[str, Any]) -> None:
     assert [bool_problem(leaf) for leaf in leaves(Numbers, value)] == [None]
+
+
+@pytest.mark.parametrize(
+    ("setting", "code"),
+    [
+        ("stages.eval.split=${env:HIDDEN}", 4),
+        ("tools=[{kind: stdio, command: '${env:HIDDEN}'}]", 6),
+        ("tools=[{kind: stdio, command: cat, name: t, cwd: '/${env:HIDDEN}'}]", 6),
+        ("model={kind: local, path: '${env:HIDDEN}'}", 6),
+    ],
+)
+def test_a_variable_that_stands_where_no_secret_is_expected_is_not_said(
+    setting: str, code: int, aworld: Aworld, teacher_recipe: Callable[..., Path]
+) -> None:
+    recipe = teacher_recipe(tasks=1)
+    for command in (["validate"], ["run", "--dry-run"], ["run"]):
+        done = aworld(*command, recipe, "--set", setting, env={"HIDDEN": "zq7value"})
+        assert "zq7value" not in done.stdout + done.stderr, command
+    assert done.returncode == code and "${env:HIDDEN}" in done.stderr
